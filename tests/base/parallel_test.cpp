@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "halftone/error.h"
+
+namespace halftone {
+namespace {
+
+using Chunk = std::pair<std::int64_t, std::int64_t>;
+
+class Parallel : public testing::Test {
+ protected:
+  void TearDown() override { set_thread_count(before_); }
+
+ private:
+  int before_ = thread_count();
+};
+
+std::vector<Chunk> chunks_of(std::int64_t count, std::int64_t chunk) {
+  std::mutex mutex;
+  std::vector<Chunk> seen;
+  parallel_for(count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    const std::lock_guard lock(mutex);
+    seen.emplace_back(begin, end);
+  });
+  std::sort(seen.begin(), seen.end());
+  return seen;
+}
+
+TEST_F(Parallel, ChunksDependOnTheProblemAndNotOnTheThreads) {
+  const std::vector<Chunk> expected = {{0, 4}, {4, 8}, {8, 10}};
+  for (int threads : {1, 2, 3, 8}) {
+    set_thread_count(threads);
+    EXPECT_EQ(thread_count(), threads);
+    EXPECT_EQ(chunks_of(10, 4), expected);
+  }
+}
+
+TEST_F(Parallel, CoversEveryCountExactlyOnce) {
+  for (int threads : {1, 2}) {
+    set_thread_count(threads);
+    for (std::int64_t count = 0; count < 40; ++count) {
+      for (std::int64_t chunk : {1, 3, 7, 100}) {
+        const std::vector<Chunk> seen = chunks_of(count, chunk);
+        ASSERT_EQ(static_cast<std::int64_t>(seen.size()), chunk_count(count, chunk));
+        std::int64_t next = 0;
+        for (const Chunk& c : seen) {
+          ASSERT_EQ(c.first, next);
+          ASSERT_EQ(c.second, std::min(next + chunk, count));
+          next = c.second;
+        }
+        ASSERT_EQ(next, count);
+      }
+    }
+  }
+}
+
+TEST_F(Parallel, SumsCombinedInOrderOfTheChunksHaveTheSameBitsOnAnyNumberOfThreads) {
+  constexpr std::int64_t kCount = 100000, kChunk = 1024;
+  const auto sum = [&] {
+    std::vector<float> partial(static_cast<std::size_t>(chunk_count(kCount, kChunk)));
+    parallel_for(kCount, kChunk, [&](std::int64_t begin, std::int64_t end) {
+      float total = 0;
+      for (std::int64_t i = begin; i < end; ++i) total += 1.0f / static_cast<float>(i + 1);
+      partial[static_cast<std::size_t>(begin / kChunk)] = total;
+    });
+    float total = 0;
+    for (float part : partial) total += part;
+    return total;
+  };
+  set_thread_count(1);
+  const float alone = sum();
+  EXPECT_NEAR(alone, 12.090146f, 1e-4f);  // the harmonic number of 100000
+  for (int threads : {2, 3, 5}) {
+    set_thread_count(threads);
+    for (int repeat = 0; repeat < 5; ++repeat) EXPECT_EQ(sum(), alone);
+  }
+}
+
+TEST_F(Parallel, UsesMoreThanOneThreadWhenThereIsMoreThanOneChunk) {
+  set_thread_count(2);
+  std::atomic<int> inside = 0;
+  std::atomic<bool> met = false;
+  // Each of two chunks waits for the other, which a single thread could not do; the wait is bounded.
+  parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+    ++inside;
+    for (int i = 0; i < 10000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (inside == 2) met = true;
+  });
+  EXPECT_TRUE(met);
+}
+
+TEST_F(Parallel, OneThreadOrOneChunkRunsInline) {
+  const std::thread::id self = std::this_thread::get_id();
+  const auto here = [&](std::int64_t, std::int64_t) { EXPECT_EQ(std::this_thread::get_id(), self); };
+  set_thread_count(1);
+  parallel_for(8, 1, here);
+  set_thread_count(2);
+  parallel_for(8, 8, here);
+}
+
+TEST_F(Parallel, RethrowsWhatABodyThrows) {
+  for (int threads : {1, 2}) {
+    set_thread_count(threads);
+    try {
+      parallel_for(100, 1, [](std::int64_t begin, std::int64_t) {
+        if (begin == 37) throw ValueError("chunk", "37");
+      });
+      FAIL() << "nothing was thrown on " << threads << " threads";
+    } catch (const ValueError& error) {
+      EXPECT_STREQ(error.what(), "[chunk] 37");
+    }
+  }
+}
+
+TEST_F(Parallel, RethrowsOneOfManyAndStaysUsable) {
+  set_thread_count(2);
+  EXPECT_THROW(parallel_for(100, 1, [](std::int64_t, std::int64_t) { throw std::out_of_range("each"); }),
+               std::out_of_range);
+  EXPECT_EQ(chunks_of(6, 3).size(), 2u);
+}
+
+TEST_F(Parallel, ALoopInsideALoopRunsInline) {
+  set_thread_count(2);
+  std::atomic<int> strangers = 0;
+  std::atomic<std::int64_t> total = 0;
+  parallel_for(4, 1, [&](std::int64_t outer, std::int64_t) {
+    const std::thread::id self = std::this_thread::get_id();
+    parallel_for(10, 2, [&](std::int64_t begin, std::int64_t end) {
+      if (std::this_thread::get_id() != self) ++strangers;
+      for (std::int64_t i = begin; i < end; ++i) total += outer * 10 + i;
+    });
+  });
+  EXPECT_EQ(strangers, 0);
+  EXPECT_EQ(total, 39 * 40 / 2);
+}
+
+TEST_F(Parallel, AnExceptionOfAnInnerLoopReachesTheCaller) {
+  set_thread_count(2);
+  EXPECT_THROW(parallel_for(4, 1,
+                            [](std::int64_t, std::int64_t) {
+                              parallel_for(
+                                  4, 1, [](std::int64_t, std::int64_t) { throw ShapeError("inner", "x"); });
+                            }),
+               ShapeError);
+}
+
+TEST_F(Parallel, RefusesFewerThanOneThread) {
+  EXPECT_THROW(set_thread_count(0), ValueError);
+  EXPECT_THROW(set_thread_count(-2), ValueError);
+  EXPECT_GE(thread_count(), 1);
+}
+
+}  // namespace
+}  // namespace halftone
