@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vector loops between float32 and the narrow formats: every row of at most 16 bits whose values are
+// values of float32, in the table or not. The loops take what they need to know of the row as numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halftone/format.h"
+
+namespace halftone::simd {
+
+bool covers(const Format& format);
+
+// REQUIRES covers(format).
+void decode_narrow(const Format& format, const void* codes, float* values, std::int64_t count);
+void encode_narrow(const Format& format, const float* values, void* codes, std::int64_t count);
+
+// For tests: the instruction sets this processor has and these loops were compiled for, and a way to run on
+// one of them. use_target(0) goes back to the best. Not while another thread is converting.
+std::vector<std::int64_t> targets();
+std::string target_name(std::int64_t target);
+void use_target(std::int64_t target);
+
+}  // namespace halftone::simd
