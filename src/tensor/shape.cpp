@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "halftone/tensor.h"
+
+namespace halftone {
+
+Shape::Shape(std::span<const std::int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
+  if (sizes.size() > kMaxRank)
+    throw ShapeError("shape", fmt::format("{} dimensions", sizes.size()),
+                     fmt::format("at most {}", kMaxRank));
+  std::copy(sizes.begin(), sizes.end(), sizes_.begin());
+}
+
+std::int64_t Shape::count() const {
+  std::int64_t product = 1;
+  for (const std::int64_t size : *this) product *= size;
+  return product;
+}
+
+bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+std::string to_string(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "(" + text + ")";
+}
+
+Shape contiguous_strides(const Shape& shape) {
+  Shape strides = shape;
+  std::int64_t step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  return strides;
+}
+
+Shape broadcast(const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  Shape result = longer;
+  const int lead = longer.rank() - shorter.rank();
+  for (int axis = 0; axis < shorter.rank(); ++axis) {
+    const std::int64_t x = longer[lead + axis], y = shorter[axis];
+    if (x != y && x != 1 && y != 1)
+      throw ShapeError("broadcast", to_string(a) + " with " + to_string(b),
+                       "sizes that are equal or 1, from the last axis on");
+    result[lead + axis] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+}  // namespace halftone
