@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/kernels.h"
+
+#include "backend/cpu/onednn_loops.h"
+
+namespace halftone::cpu {
+
+Kernel find_kernel(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    Kernel kernel;
+  };
+  constexpr Named kKernels[] = {
+      {"batch_norm.forward", batch_norm_forward}, {"batch_norm.backward", batch_norm_backward},
+      {"max_pool2d.forward", max_pool2d_forward}, {"max_pool2d.backward", max_pool2d_backward},
+      {"avg_pool2d.forward", avg_pool2d_forward}, {"avg_pool2d.backward", avg_pool2d_backward},
+  };
+  for (const Named& entry : kKernels)
+    if (entry.name == name) return entry.kernel;
+  return nullptr;
+}
+
+}  // namespace halftone::cpu

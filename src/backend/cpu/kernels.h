@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of named ops that the cpu backend has; backend/kernel_options.h says what each one does.
+// Operands have formats that float32 holds; results are row-major.
+#pragma once
+
+#include "halftone/backend.h"
+
+namespace halftone::cpu {
+
+void batch_norm_forward(const KernelCall& call);
+void batch_norm_backward(const KernelCall& call);
+void max_pool2d_forward(const KernelCall& call);
+void max_pool2d_backward(const KernelCall& call);
+void avg_pool2d_forward(const KernelCall& call);
+void avg_pool2d_backward(const KernelCall& call);
+
+}  // namespace halftone::cpu

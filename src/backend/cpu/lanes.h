@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the named kernels meet formats: float32 and bfloat16 codes are read and written by the vector loop
+// itself (a lane); rows in any other format are decoded into, or encoded from, a tile of floats.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "halftone/formula.h"
+#include "halftone/tensor.h"
+
+// Undefined at the end of this header. Of 512-bit vectors each compiler is told in its own way.
+#if !defined(__x86_64__)
+#define HALFTONE_AVX2
+#define HALFTONE_AVX512
+#else
+#define HALFTONE_AVX2 [[gnu::target("avx2,f16c"), gnu::flatten]]
+#if defined(__clang__)
+#define HALFTONE_AVX512 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq"), gnu::flatten, clang::min_vector_width(512)]]
+#else
+#define HALFTONE_AVX512 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"), gnu::flatten]]
+#endif
+#endif
+
+namespace halftone::cpu {
+
+struct Float32Lane {
+  using Code = float;
+  static float load(Code code) { return code; }
+  static Code store(float value) { return value; }
+};
+
+struct Bfloat16Lane {
+  using Code = std::uint16_t;
+  static float load(Code code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code) << 16); }
+  static Code store(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1), quiet = bits | 0x400000;
+    return static_cast<Code>((value == value ? rounded : quiet) >> 16);
+  }
+};
+
+// body(lane) with the lane of that name.
+template <class Body>
+void with_lane(bool narrow, const Body& body) {
+  narrow ? body(Bfloat16Lane{}) : body(Float32Lane{});
+}
+
+// An operand, row-major.
+class Source {
+ public:
+  explicit Source(const Tensor& x) : data_(static_cast<const std::byte*>(x.raw())), dtype_(x.dtype()) {}
+
+  bool narrow() const { return dtype_ == bfloat16; }
+  bool in_place() const { return narrow() || dtype_ == float32; }
+
+  // Elements [begin, begin + count): where they are, or decoded into the tile.
+  const void* read(std::int64_t begin, std::int64_t count, float* tile) const {
+    const std::byte* codes = data_ + begin * dtype_.bytes();
+    if (in_place()) return codes;
+    decode_row(dtype_, codes, tile, count);
+    return tile;
+  }
+
+ private:
+  const std::byte* data_;
+  DType dtype_;
+};
+
+// A result, row-major.
+class Target {
+ public:
+  explicit Target(const Tensor& y) : data_(static_cast<std::byte*>(y.raw_mutable())), dtype_(y.dtype()) {}
+
+  bool narrow() const { return dtype_ == bfloat16; }
+  bool in_place() const { return narrow() || dtype_ == float32; }
+
+  // Where elements from `begin` on are to be written; write() moves them on if that was the tile.
+  void* open(std::int64_t begin, float* tile) const {
+    return in_place() ? static_cast<void*>(data_ + begin * dtype_.bytes()) : tile;
+  }
+  void write(std::int64_t begin, std::int64_t count, const float* tile) const {
+    if (!in_place()) encode_row(dtype_, tile, data_ + begin * dtype_.bytes(), count);
+  }
+
+ private:
+  std::byte* data_;
+  DType dtype_;
+};
+
+namespace detail {
+template <class F, class... Arguments>
+void run_baseline(Arguments... arguments) {
+  F::run(arguments...);
+}
+template <class F, class... Arguments>
+HALFTONE_AVX2 void run_avx2(Arguments... arguments) {
+  F::run(arguments...);
+}
+template <class F, class... Arguments>
+HALFTONE_AVX512 void run_avx512(Arguments... arguments) {
+  F::run(arguments...);
+}
+}  // namespace detail
+
+// F::run(arguments...), compiled for the SIMD level in use.
+template <class F, class... Arguments>
+void at_simd_level(Arguments... arguments) {
+  switch (simd_level()) {
+    case SimdLevel::avx512:
+      return detail::run_avx512<F>(arguments...);
+    case SimdLevel::avx2:
+      return detail::run_avx2<F>(arguments...);
+    case SimdLevel::baseline:
+      return detail::run_baseline<F>(arguments...);
+  }
+}
+
+}  // namespace halftone::cpu
+
+#undef HALFTONE_AVX2
+#undef HALFTONE_AVX512
