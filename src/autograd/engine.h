@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One backward pass. The gradient of a tensor is complete when all its consumers have been visited, which the
+// order of node numbers guarantees. A tensor with one consumer receives its gradient in its own format, as
+// the kernel rounded it; a leaf, or a tensor with several consumers, receives a float32 sum (float64 for
+// float64).
+#pragma once
+
+#include <memory>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "autograd/node.h"
+
+namespace halftone::detail {
+
+class Engine {
+ public:
+  void run(const std::shared_ptr<Slot>& root, const Tensor& gradient);
+
+  // For a checkpoint node in the middle of run(): continues with the graph that produced `root`, which has
+  // been recomputed in the place of `node`.
+  void splice(const Node& node, const std::shared_ptr<Slot>& root, const Tensor& gradient);
+
+ private:
+  friend class NodeGradients;
+
+  struct Pending {
+    Tensor sum;
+    int consumers = 0;
+    bool visited = false;
+  };
+
+  void discover(const std::shared_ptr<Slot>& root);
+  DType wanted_dtype(const Slot& slot) const;
+  void deliver(const std::shared_ptr<Slot>& slot, Tensor gradient);
+
+  struct LowerNumber {
+    bool operator()(const std::shared_ptr<Slot>& a, const std::shared_ptr<Slot>& b) const {
+      return a->producer->id < b->producer->id;
+    }
+  };
+  std::unordered_map<const Slot*, Pending> pending_;
+  std::priority_queue<std::shared_ptr<Slot>, std::vector<std::shared_ptr<Slot>>, LowerNumber> ready_;
+};
+
+}  // namespace halftone::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The autograd side of Tensor: leaves, their names and their gradients.
+#include <fmt/format.h>
+
+#include "autograd/node.h"
+
+namespace halftone {
+
+bool Tensor::requires_grad() const { return slot() != nullptr; }
+
+Tensor& Tensor::set_requires_grad(bool value) {
+  if (value && !dtype().is_floating())
+    throw DTypeError("set_requires_grad", fmt::format("a tensor of {}", dtype().name()),
+                     "a floating-point format");
+  if (!value) {
+    set_slot(nullptr);
+  } else if (!requires_grad()) {
+    set_slot(std::make_shared<detail::Slot>(dtype(), shape()));
+  }
+  return *this;
+}
+
+Tensor Tensor::grad() const {
+  const auto slot = detail::slot_of(*this);
+  return slot ? slot->grad : Tensor();
+}
+
+void Tensor::zero_grad() {
+  if (const auto slot = detail::slot_of(*this)) slot->grad = Tensor();
+}
+
+void Tensor::backward() const { halftone::backward(*this); }
+
+void set_name(const Tensor& leaf, std::string name) {
+  if (const auto slot = detail::slot_of(leaf)) slot->name = std::move(name);
+}
+
+std::string name_of(const Tensor& tensor) {
+  const auto slot = detail::slot_of(tensor);
+  return slot ? slot->name : std::string();
+}
+
+}  // namespace halftone
