@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For authors of ops. An op is one file: formulas, gradient, cast rule and examples; nothing else in the
+// house changes. From the definition follow autocast, autograd, checkpointing, all formats, the generic tests
+// (tests/op/every_op_test.cpp) and the line printed by `halftone ops`. See examples/custom_op.cpp.
+#pragma once
+
+#include <any>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "halftone/autograd.h"
+#include "halftone/formula.h"
+#include "halftone/tensor.h"
+
+namespace halftone {
+
+// What autocast does to an op's operands, and the format of its result (ARCHITECTURE.md, "Cast rules").
+// Outside autocast operands are read as they are and the result has the promoted format of the operands
+// (float32 for the policy of that name). float64 operands are never cast down, integers never cast.
+enum class CastPolicy {
+  compute,         // operands cast to the compute format, result in it
+  inside_float32,  // operands read as they are, maths in float32, result in the compute format
+  float32,         // operands read as they are, result float32
+  widest,          // operands promoted to the smallest format that holds all, result in it
+  keep,            // operands as they are, result in the format of the first
+};
+std::string_view to_string(CastPolicy policy);
+
+// One forward call. Operands have been cast already.
+struct Call {
+  const Backend& backend;
+  std::span<const Tensor> inputs;
+  const std::any& options;
+  DType result;                 // the format the result must have
+  std::vector<Tensor> saved{};  // what backward will find in its own `saved`
+
+  template <class T>
+  const T& as() const {
+    return *std::any_cast<T>(&options);
+  }
+};
+
+// One backward call. `inputs` holds the operands named in Op::keeps (others are undefined).
+struct BackwardCall {
+  const Backend& backend;
+  std::span<const Tensor> inputs;
+  const Tensor& output;    // defined if Op::keeps names it
+  const Tensor& gradient;  // of the output
+  const std::any& options;
+  std::span<const Tensor> saved;
+  Gradients& gradients;
+  std::span<const Shape> shapes;  // of the inputs
+
+  template <class T>
+  const T& as() const {
+    return *std::any_cast<T>(&options);
+  }
+};
+
+// Operands of a gradient formula, and what a node keeps for it.
+enum class Operand : std::uint8_t { x0, x1, x2, y, dy };
+
+// A tensor of an example: values uniform in [low, high), or for an integer format whole numbers in [low,
+// high).
+struct ExampleInput {
+  Shape shape;
+  double low = -1, high = 1;
+  DType dtype = float32;
+  bool differentiable = true;
+};
+struct Example {
+  std::vector<ExampleInput> inputs;
+  std::any options{};
+  double tolerance =
+      4;  // allowed error of a narrow result, in units of its roundoff times the largest |value|
+};
+
+struct Op {
+  std::string_view name;
+  CastPolicy cast;
+  int operands =
+      kMaxOperands;  // the first so many inputs follow the cast policy; the rest are read as they are
+  std::vector<Operand> keeps;  // inputs and output that backward reads
+  std::function<Tensor(Call&)> forward;
+  std::function<void(BackwardCall&)> backward;
+  std::function<std::vector<Example>()> examples;
+};
+
+// The only path into a kernel: cast, run, record. Throws what the op throws.
+Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const std::any& options = {});
+Tensor apply(const Op& op, std::span<const Tensor> inputs, const std::any& options = {});
+
+// Enumeration for tests, docs and the command; calls never go through it.
+class Register {
+ public:
+  explicit Register(const Op& op);
+};
+std::span<const Op* const> registered_ops();
+
+// An op of the elementwise loop. Its options, if any, are Scalars and reach the formulas as parameters.
+using Scalars = std::array<double, kMaxParameters>;
+struct Gradient {
+  Formula formula{};              // none: the gradient is dy itself
+  std::vector<Operand> operands;  // what the formula takes, in order
+};
+struct ElementwiseSpec {
+  std::string_view name;
+  CastPolicy cast;
+  Formula forward;
+  std::vector<Gradient> gradients;  // of each input
+  std::function<std::vector<Example>()> examples;
+};
+Op elementwise_op(ElementwiseSpec spec);
+
+// gradient (of a broadcast result) summed onto the shape of input number `input`, and delivered.
+void deliver_reduced(BackwardCall& call, int input, Tensor gradient);
+
+}  // namespace halftone

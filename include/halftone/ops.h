@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every op, top to bottom. Images are (batch, height, width, channels); filters (out, height, width, in);
+// class targets int32. The cast rule of each op is printed by `halftone ops`. Shape errors throw ShapeError.
+#pragma once
+
+#include <vector>
+
+#include "halftone/tensor.h"
+
+namespace halftone {
+
+// Elementwise; shapes broadcast as in numpy.
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor scale(const Tensor& x, double factor);
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor relu(const Tensor& x);
+Tensor gelu(const Tensor& x);  // exact: x Phi(x) (Hendrycks and Gimpel 2016)
+Tensor sigmoid(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor dropout(const Tensor& x, double probability);  // identity outside training
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator*(const Tensor& a, double factor) { return scale(a, factor); }
+inline Tensor operator*(double factor, const Tensor& a) { return scale(a, factor); }
+
+// Views: no element moves (reshape copies where strides do not allow a view).
+Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1
+Tensor flatten(const Tensor& x);                      // (batch, everything else)
+Tensor transpose(const Tensor& x, int axis0, int axis1);
+Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
+
+Tensor cast(const Tensor& x, DType dtype);
+
+// Reductions over the given axes (none: all), which are removed, or kept with size 1. Result float32.
+Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = false);
+Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = false);
+
+// Along the last axis. causal: in each (queries, keys) matrix, key j counts for query i only if j <= i.
+// A row with no finite key gives zeros.
+Tensor softmax(const Tensor& x, bool causal = false);
+Tensor log_softmax(const Tensor& x);
+
+// Normalisation (Ba et al. 2016; Ioffe and Szegedy 2015). layer_norm: along the last axis. batch_norm: over
+// all axes but the last; in training uses the batch's statistics and moves running_mean and running_variance
+// (float32, updated once even under checkpoint) by momentum.
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
+                  Tensor running_variance, double momentum = 0.1, double epsilon = 1e-5);
+
+// Contractions. matmul: (.., rows, inner) x (.., inner, columns), equal leading sizes or rank-2 b.
+// linear: x (.., in), weight (out, in), bias (out) or undefined.
+Tensor matmul(const Tensor& a, const Tensor& b);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor conv2d(const Tensor& image, const Tensor& filter, const Tensor& bias = {}, int stride = 1,
+              int padding = 0);
+
+// Scaled dot-product attention with a causal mask: q, k, v (batch, heads, context, head_width).
+Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v);
+
+// Pooling windows of size x size, moved by the same; sizes must divide.
+Tensor max_pool2d(const Tensor& image, int size);
+Tensor avg_pool2d(const Tensor& image, int size);
+
+// Rows of table (n, width) by int32 index (..): (.., width). The gradient is summed in float32.
+Tensor embedding(const Tensor& table, const Tensor& indices);
+
+// Losses, float32 scalars: the mean over rows (elements, for the last three).
+// cross_entropy: logits (.., classes), int32 targets (..); targets equal to ignore_index do not count, and a
+// batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError.
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, std::int32_t ignore_index = -100);
+Tensor mse_loss(const Tensor& x, const Tensor& target);
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);
+Tensor binary_cross_entropy(const Tensor& probability, const Tensor& target);  // throws on narrow input
+
+// In place, outside the graph: the destination keeps its format, its version grows.
+void assign_(Tensor destination, const Tensor& source);
+void add_(Tensor destination, const Tensor& source);
+
+}  // namespace halftone

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// conv2d: images (batch, height, width, in) with filters (out, height, width, in). The bias is added to the
+// float32 accumulator; its gradient is the sum of dy over all positions.
+#include <utility>
+
+#include "halftone/op.h"
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+struct Geometry {
+  int stride = 1, padding = 0;
+};
+
+Convolution geometry(const std::any& options) {
+  const auto& g = *std::any_cast<Geometry>(&options);
+  Convolution call{};
+  call.stride = g.stride;
+  call.padding = g.padding;
+  return call;
+}
+
+const Op conv2d_op{
+    .name = "conv2d",
+    .cast = CastPolicy::compute,
+    .operands = 2,
+    .keeps = {Operand::x0, Operand::x1},
+    .forward =
+        [](Call& call) {
+          Convolution c = geometry(call.options);
+          c.image = call.inputs[0];
+          c.filter = call.inputs[1];
+          c.bias = call.inputs[2];
+          auto positions = [&](int axis) {
+            return (c.image.size(axis) + 2 * c.padding - c.filter.size(axis)) / c.stride + 1;
+          };
+          c.result = Tensor({c.image.size(0), positions(1), positions(2), c.filter.size(0)}, call.result);
+          call.backend.convolution(c);
+          return c.result;
+        },
+    .backward =
+        [](BackwardCall& call) {
+          Convolution c = geometry(call.options);
+          c.result = call.gradient;
+          if (call.gradients.wanted(2)) deliver_reduced(call, 2, call.gradient);
+          if (call.gradients.wanted(1)) {
+            Convolution f = c;
+            f.image = call.inputs[0];
+            const Tensor sum = call.gradients.accumulator(1);
+            f.accumulate = sum.defined();
+            f.filter = sum ? sum : Tensor(call.shapes[1], call.gradients.dtype(1));
+            call.backend.convolution_filter_gradient(f);
+            if (!sum) call.gradients.deliver(1, std::move(f.filter));
+          }
+          if (call.gradients.wanted(0)) {
+            c.filter = call.inputs[1];
+            c.image = Tensor(call.shapes[0], call.gradients.dtype(0));
+            call.backend.convolution_image_gradient(c);
+            call.gradients.deliver(0, std::move(c.image));
+          }
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{2, 5, 4, 3}}, {{4, 3, 3, 3}}, {{4}}}, Geometry{1, 1}},
+                                      {{{{1, 6, 6, 1}}, {{2, 3, 3, 1}}, {{2}}}, Geometry{1, 0}},
+                                      {{{{2, 7, 7, 2}}, {{3, 3, 3, 2}}, {{3}}}, Geometry{2, 1}}};
+        },
+};
+const Register registered(conv2d_op);
+
+}  // namespace
+
+Tensor conv2d(const Tensor& image, const Tensor& filter, const Tensor& bias, int stride, int padding) {
+  const bool fits = image.rank() == 4 && filter.rank() == 4 && image.size(3) == filter.size(3) &&
+                    stride >= 1 && padding >= 0 && image.size(1) + 2 * padding >= filter.size(1) &&
+                    image.size(2) + 2 * padding >= filter.size(2) &&
+                    (!bias || bias.shape() == Shape{filter.size(0)});
+  if (!fits)
+    throw ShapeError("conv2d",
+                     "image " + to_string(image.shape()) + ", filter " + to_string(filter.shape()) +
+                         (bias ? ", bias " + to_string(bias.shape()) : ""),
+                     "image (batch, height, width, in), filter (out, height, width, in) no larger than the "
+                     "padded image, bias (out)");
+  return apply(conv2d_op, {image, filter, bias}, Geometry{stride, padding});
+}
+
+}  // namespace halftone

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// linear: y = x W^T + b;  dx = dy W, dW = dy^T x, db = sum of dy over rows. The bias is read as it is and
+// added to the float32 accumulator, before the one rounding of the result.
+#include "halftone/op.h"
+#include "halftone/ops.h"
+#include "op/contraction.h"
+
+namespace halftone {
+namespace {
+
+const Op linear_op{
+    .name = "linear",
+    .cast = CastPolicy::compute,
+    .operands = 2,
+    .keeps = {Operand::x0, Operand::x1},
+    .forward =
+        [](Call& call) {
+          const Tensor x = as_matrix(call.backend, call.inputs[0]);
+          const Tensor& weight = call.inputs[1];
+          Shape shape = call.inputs[0].shape();
+          shape[-1] = weight.size(0);
+          Tensor y(shape, call.result);
+          const Shape rows{x.size(0), weight.size(0)};
+          call.backend.matmul({.a = x,
+                               .b = transposed(weight),
+                               .c = y.view(rows, contiguous_strides(rows), 0),
+                               .bias = call.inputs[2]});
+          return y;
+        },
+    .backward =
+        [](BackwardCall& call) {
+          const Tensor dy = as_matrix(call.backend, call.gradient);
+          if (call.gradients.wanted(2)) deliver_reduced(call, 2, dy);
+          if (call.gradients.wanted(1))
+            deliver_product(call, 1, transposed(dy), as_matrix(call.backend, call.inputs[0]));
+          if (call.gradients.wanted(0)) deliver_product(call, 0, dy, call.inputs[1]);
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{3, 5}}, {{4, 5}}, {{4}}}},
+                                      {{{{2, 3, 5}}, {{2, 5}}, {{2}}}},
+                                      {{{{700, 3}}, {{2, 3}}, {{2}}}}};
+        },
+};
+const Register registered(linear_op);
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (x.rank() < 1 || weight.rank() != 2 || x.size(-1) != weight.size(1) ||
+      (bias && bias.shape() != Shape{weight.size(0)}))
+    throw ShapeError("linear",
+                     to_string(x.shape()) + " with weight " + to_string(weight.shape()) +
+                         (bias ? " and bias " + to_string(bias.shape()) : ""),
+                     "x (.., in), weight (out, in), bias (out)");
+  return apply(linear_op, {x, weight, bias});
+}
+
+}  // namespace halftone

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// log_softmax: y_i = x_i - m - ln sum_j exp(x_j - m), m = max_j x_j;  dx_i = dy_i - exp(y_i) sum_j dy_j.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "halftone/op.h"
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
+  const auto x = r.in[0];
+  const Real peak = *std::max_element(x.begin(), x.end());
+  double total = 0;
+  for (const Real v : x) total += double{std::exp(v - peak)};
+  const auto shift = static_cast<Real>(std::log(total));
+  for (std::size_t i = 0; i < x.size(); ++i) r.out[0][i] = x[i] - peak - shift;
+});
+
+constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r) {
+  const auto y = r.in[0], dy = r.in[1];
+  double total = 0;
+  for (const Real g : dy) total += double{g};
+  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = dy[i] - std::exp(y[i]) * static_cast<Real>(total);
+});
+
+const Op log_softmax_op{
+    .name = "log_softmax",
+    .cast = CastPolicy::float32,
+    .keeps = {Operand::y},
+    .forward =
+        [](Call& call) {
+          Tensor y(call.inputs[0].shape(), call.result);
+          call.backend.rowwise(kForward, call.inputs, std::span(&y, 1));
+          return y;
+        },
+    .backward =
+        [](BackwardCall& call) {
+          const Tensor in[] = {call.output, call.gradient};
+          Tensor dx(call.shapes[0], call.gradients.dtype(0));
+          call.backend.rowwise(kBackward, in, std::span(&dx, 1));
+          call.gradients.deliver(0, std::move(dx));
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{2, 5}, -4, 4}}}, {{{{1, 600}}}}};
+        },
+};
+const Register registered(log_softmax_op);
+
+}  // namespace
+
+Tensor log_softmax(const Tensor& x) {
+  if (x.rank() < 1 || x.size(-1) == 0)
+    throw ShapeError("log_softmax", "shape " + to_string(x.shape()), "rows of at least one element");
+  return apply(log_softmax_op, {x});
+}
+
+}  // namespace halftone

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// max_pool2d: the largest element of each window; of equal ones the first in row-major order receives the
+// gradient, and a NaN wins. The row formulas are the definition; a backend may have kernels of these names.
+#include <cmath>
+#include <utility>
+
+#include "backend/kernel_options.h"
+#include "halftone/op.h"
+#include "halftone/ops.h"
+#include "op/pool.h"
+
+namespace halftone {
+namespace {
+
+constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
+  const auto x = r.in[0];
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < x.size(); ++i)
+    if (!std::isnan(x[best]) && !(x[i] <= x[best])) best = i;
+  r.out[0][0] = x[best];
+  r.out[1][0] = static_cast<Real>(best);
+});
+
+constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r) {
+  for (std::size_t i = 0; i < r.out[0].size(); ++i)
+    r.out[0][i] = static_cast<Real>(i) == r.in[1][0] ? r.in[0][0] : Real(0);
+});
+
+Tensor forward(Call& call) {
+  const Tensor& x = call.inputs[0];
+  const int size = call.as<PoolOptions>().size;
+  const Shape shape = pooled_shape(x.shape(), size);
+  const Tensor y(shape, call.result), argmax(shape, uint8);
+  call.saved = {argmax};
+  const Kernel fused = x.dtype() == float64 ? nullptr : call.backend.find("max_pool2d.forward");
+  if (fused != nullptr) {
+    const Tensor out[] = {y, argmax};
+    fused({call.inputs, out, call.options});
+  } else {
+    const Tensor rows = window_rows(call.backend, x, size);
+    const Tensor out[] = {as_column(call.backend, y), as_column(call.backend, argmax)};
+    call.backend.rowwise(kForward, std::span(&rows, 1), out);
+  }
+  return y;
+}
+
+void backward(BackwardCall& call) {
+  const int size = call.as<PoolOptions>().size;
+  Tensor dx(call.shapes[0], call.gradients.dtype(0));
+  const bool has_float64 = call.gradient.dtype() == float64 || dx.dtype() == float64;
+  const Kernel fused = has_float64 ? nullptr : call.backend.find("max_pool2d.backward");
+  if (fused != nullptr) {
+    const Tensor in[] = {call.gradient, call.saved[0]};
+    fused({in, std::span(&dx, 1), call.options});
+  } else {
+    const Tensor in[] = {as_column(call.backend, call.gradient), as_column(call.backend, call.saved[0])};
+    const Tensor view = windows(dx, size);
+    const Tensor rows({call.gradient.count(), size * size}, dx.dtype());
+    call.backend.rowwise(kBackward, in, std::span(&rows, 1));
+    call.backend.copy(rows.view(view.shape(), contiguous_strides(view.shape()), 0), view);
+  }
+  call.gradients.deliver(0, std::move(dx));
+}
+
+const Op max_pool2d_op{
+    .name = "max_pool2d",
+    .cast = CastPolicy::keep,
+    .keeps = {},
+    .forward = forward,
+    .backward = backward,
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{2, 4, 6, 3}}}, PoolOptions{2}},
+                                      {{{{1, 6, 3, 40}}}, PoolOptions{3}}};
+        },
+};
+const Register registered(max_pool2d_op);
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& image, int size) {
+  check_pool("max_pool2d", image, size);
+  return apply(max_pool2d_op, {image}, PoolOptions{size});
+}
+
+}  // namespace halftone

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "op/pool.h"
+
+#include <fmt/format.h>
+
+namespace halftone {
+
+Tensor windows(const Tensor& image, int size) {
+  const Shape &n = image.shape(), &step = image.strides();
+  return image.view({n[0], n[1] / size, n[2] / size, n[3], size, size},
+                    {step[0], step[1] * size, step[2] * size, step[3], step[1], step[2]}, image.offset());
+}
+
+Tensor window_rows(const Backend& backend, const Tensor& image, int size) {
+  const Tensor view = windows(image, size);
+  const Tensor rows(view.shape(), image.dtype());
+  backend.copy(view, rows);
+  const Shape shape{image.count() / (size * size), size * size};
+  return rows.view(shape, contiguous_strides(shape), 0);
+}
+
+Shape pooled_shape(const Shape& image, int size) {
+  return {image[0], image[1] / size, image[2] / size, image[3]};
+}
+
+void check_pool(std::string_view op, const Tensor& image, int size) {
+  if (image.rank() != 4 || size < 1 || size > 15 || image.size(1) % size != 0 || image.size(2) % size != 0)
+    throw ShapeError(op, fmt::format("{} with windows of {}", to_string(image.shape()), size),
+                     "(batch, height, width, channels) and a size up to 15 that divides height and width");
+}
+
+Tensor as_column(const Backend& backend, const Tensor& x) {
+  Tensor source = x;
+  if (!x.is_contiguous()) {
+    source = Tensor(x.shape(), x.dtype());
+    backend.copy(x, source);
+  }
+  return source.view({x.count(), 1}, {1, 1}, source.offset());
+}
+
+}  // namespace halftone

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sigmoid: y = 1 / (1 + e^-x); dx = dy y (1 - y).
+#include <cmath>
+
+#include "halftone/op.h"
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+const Op sigmoid_op = elementwise_op({
+    .name = "sigmoid",
+    .cast = CastPolicy::inside_float32,
+    .forward = formula<1>([](auto x) { return 1 / (1 + std::exp(-x)); }),
+    .gradients = {{formula<2>([](auto dy, auto y) { return dy * y * (1 - y); }), {Operand::dy, Operand::y}}},
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{3, 5}, -4, 4}}}};
+        },
+});
+const Register registered(sigmoid_op);
+
+}  // namespace
+
+Tensor sigmoid(const Tensor& x) { return apply(sigmoid_op, {x}); }
+
+}  // namespace halftone
