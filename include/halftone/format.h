@@ -68,18 +68,11 @@ class DType {
   const Format* row_;
 };
 
-namespace detail {
-constexpr const Format* find_format(std::string_view name) {
-  for (const Format& row : kFormats)
-    if (row.name == name) return &row;
-  return nullptr;
-}
-}  // namespace detail
-
 // dtype("float16") is checked at compile time: an unknown name does not compile.
 consteval DType dtype(std::string_view name) {
-  const Format* row = detail::find_format(name);
-  return row ? DType(row) : throw "there is no format of that name in kFormats";
+  for (const Format& row : kFormats)
+    if (row.name == name) return DType(&row);
+  throw "there is no format of that name in kFormats";
 }
 
 inline constexpr DType float64 = dtype("float64");

@@ -11,10 +11,18 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__x86_64__)
-#define HALFTONE_TARGET(isa) [[gnu::target(isa), gnu::flatten]]  // undefined at the end of this header
+#if defined(__x86_64__)  // both undefined at the end of this header
+#define HALFTONE_AVX2 [[gnu::target("avx2,f16c"), gnu::flatten]]
+#if defined(__clang__)
+#define HALFTONE_AVX512 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq"), gnu::flatten, clang::min_vector_width(512)]]
 #else
-#define HALFTONE_TARGET(isa)
+#define HALFTONE_AVX512 \
+  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"), gnu::flatten]]
+#endif
+#else
+#define HALFTONE_AVX2
+#define HALFTONE_AVX512
 #endif
 
 namespace halftone {
@@ -79,13 +87,12 @@ void tile_baseline(const Real* const* in, Real* out, std::int64_t count, const R
   run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
 }
 template <int kInputs, class F, class Real>
-HALFTONE_TARGET("avx2,f16c")
-void tile_avx2(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
+HALFTONE_AVX2 void tile_avx2(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
   run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
 }
 template <int kInputs, class F, class Real>
-HALFTONE_TARGET("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
-void tile_avx512(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
+HALFTONE_AVX512 void tile_avx512(const Real* const* in, Real* out, std::int64_t count,
+                                 const Real* parameters) {
   run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
 }
 
@@ -94,13 +101,11 @@ void rows_baseline(const Rows<Real>& rows) {
   F{}(rows);
 }
 template <class F, class Real>
-HALFTONE_TARGET("avx2,f16c")
-void rows_avx2(const Rows<Real>& rows) {
+HALFTONE_AVX2 void rows_avx2(const Rows<Real>& rows) {
   F{}(rows);
 }
 template <class F, class Real>
-HALFTONE_TARGET("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")
-void rows_avx512(const Rows<Real>& rows) {
+HALFTONE_AVX512 void rows_avx512(const Rows<Real>& rows) {
   F{}(rows);
 }
 
@@ -125,4 +130,5 @@ consteval RowFormula row_formula(F) {
 
 }  // namespace halftone
 
-#undef HALFTONE_TARGET
+#undef HALFTONE_AVX2
+#undef HALFTONE_AVX512

@@ -28,7 +28,8 @@ bool holds(const Format& outer, const Format& inner) {
 }  // namespace
 
 DType find_dtype(std::string_view name) {
-  if (const Format* row = detail::find_format(name)) return DType(row);
+  for (const Format& row : kFormats)
+    if (row.name == name) return DType(&row);
   std::string names;
   for (const Format& row : kFormats) names += fmt::format("{}{}", names.empty() ? "one of " : ", ", row.name);
   throw DTypeError("format", fmt::format("\"{}\"", name), names);

@@ -99,7 +99,8 @@ TEST(Random, NormalHasTheTailsOfTheStandardNormalAndIsFinite) {
 
 TEST(Random, NeighboursAreNotCorrelated) {
   double product = 0;
-  for (std::uint64_t i = 0; i < kDraws; ++i) product += random_normal_at(1, 1, i) * random_normal_at(1, 1, i + 1);
+  for (std::uint64_t i = 0; i < kDraws; ++i)
+    product += random_normal_at(1, 1, i) * random_normal_at(1, 1, i + 1);
   EXPECT_NEAR(product / kDraws, 0, 5 / std::sqrt(kDraws));
 }
 
