@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One training step. Whatever goes wrong on the way (an overflow, a loss that is not finite, an exception of
+// the caller's function), the step has changed nothing: buffers are restored and gradients cleared.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "halftone/amp.h"
+#include "halftone/ops.h"
+
+namespace halftone::amp {
+namespace {
+
+// The bytes of the running statistics, to go back to.
+class Snapshot {
+ public:
+  explicit Snapshot(const std::vector<Parameter>& buffers) {
+    for (const Parameter& buffer : buffers) {
+      Tensor copy(buffer.value.shape(), buffer.value.dtype());
+      std::memcpy(copy.raw_mutable(), buffer.value.raw(), static_cast<std::size_t>(copy.bytes()));
+      entries_.push_back({buffer.value, copy});
+    }
+  }
+  void restore() {
+    for (auto& [buffer, copy] : entries_)
+      std::memcpy(buffer.raw_mutable(), copy.raw(), static_cast<std::size_t>(copy.bytes()));
+  }
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> entries_;
+};
+
+ScalerOptions scaler_for(const Recipe& recipe, ScalerOptions options) {
+  options.enabled = options.enabled && recipe.scaling == LossScaling::dynamic;
+  return options;
+}
+
+std::string first_seen(const NonFiniteWatch& watch) {
+  return watch.first() ? "; first seen in " + watch.first()->describe() : "";
+}
+
+// Runs the forward pass of a micro-batch again, with the same random numbers, to see where its loss came
+// from.
+std::string trace(const Recipe& recipe, const std::function<Tensor(int)>& loss, int micro_batch,
+                  std::uint64_t random_before) {
+  const NonFiniteWatch watch;
+  thread_state().random_index = random_before;
+  no_grad([&] { autocast(recipe.compute, [&] { return loss(micro_batch); }); });
+  return first_seen(watch);
+}
+
+}  // namespace
+
+Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> buffers, StepOptions options,
+           ScalerOptions scaler)
+    : optimizer_(optimizer),
+      recipe_(recipe),
+      buffers_(std::move(buffers)),
+      options_(options),
+      scaler_(scaler_for(recipe, scaler)) {
+  if (!(options_.clip_norm >= 0) || std::isinf(options_.clip_norm))
+    throw ValueError("Step", fmt::format("clip_norm = {}", options_.clip_norm),
+                     "a finite norm, or 0 for no clipping");
+  if (options_.accumulation_steps < 1)
+    throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
+                     "at least 1");
+  for (const Parameter& buffer : buffers_)
+    if (!buffer.value.is_contiguous())
+      throw ShapeError("Step", fmt::format("buffer '{}' with strides", buffer.name), "a contiguous tensor");
+}
+
+// Forward and backward over all micro-batches; returns the mean loss.
+float Step::run(const std::function<Tensor(int)>& loss) {
+  const int micro_batches = options_.accumulation_steps;
+  double sum = 0;
+  for (int i = 0; i < micro_batches; ++i) {
+    const std::uint64_t random_before = thread_state().random_index;
+    const Tensor value = autocast(recipe_.compute, [&] { return loss(i); });
+    const double number = value.item();
+    if (!std::isfinite(number)) {
+      const std::string origin = options_.attribute ? trace(recipe_, loss, i, random_before) : "";
+      throw NonFiniteError(
+          fmt::format("step {}", optimizer_.steps() + scaler_.state().skips + 1),
+          fmt::format("the loss of micro-batch {} is {} before scaling{}", i, number, origin),
+          "a finite loss",
+          "no loss scale cures this: look for NaN in the inputs, a learning rate that is too high, "
+          "or activations beyond the range of the compute format (bfloat16 has that of float32)");
+    }
+    sum += number;
+    if (!value.requires_grad()) continue;  // a constant has no gradients to add
+    const Tensor scaled = scaler_.scale(value);
+    backward(micro_batches == 1 ? scaled : scale(scaled, 1.0 / micro_batches));
+  }
+  return static_cast<float>(sum / micro_batches);
+}
+
+StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
+  const std::uint64_t random_before = thread_state().random_index;
+  Snapshot before(buffers_);
+  optimizer_.zero_grad();
+  try {
+    const float mean = run(loss);
+    StepResult result = scaler_.step(optimizer_, options_.clip_norm);
+    if (result.outcome == StepOutcome::skipped_overflow) {
+      before.restore();
+      if (options_.attribute) result.culprit += replay(loss, random_before);
+      before.restore();
+    }
+    scaler_.update();
+    loss_ = mean;
+    return result;
+  } catch (...) {
+    before.restore();
+    optimizer_.zero_grad();
+    scaler_.abandon();
+    throw;
+  }
+}
+
+// Runs the same step again, gradients thrown away, to see which op makes the first non-finite value.
+std::string Step::replay(const std::function<Tensor(int)>& loss, std::uint64_t random_before) {
+  thread_state().random_index = random_before;
+  const NonFiniteWatch watch;
+  run(loss);
+  optimizer_.zero_grad();
+  return first_seen(watch);
+}
+
+}  // namespace halftone::amp

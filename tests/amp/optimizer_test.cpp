@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/optim.h"
+
+#include <gmock/gmock.h>
+
+#include "amp/support.h"
+#include "halftone/amp.h"
+#include "halftone/parallel.h"
+
+namespace halftone::amp {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A rule that shows what it was given: w -= gradient_scale * g.
+struct Descent : Optimizer {
+  using Optimizer::Optimizer;
+  void rule(std::size_t, std::int64_t, std::int64_t count, float* weights, const float* gradient,
+            float gradient_scale) override {
+    for (std::int64_t i = 0; i < count; ++i) weights[i] -= gradient_scale * gradient[i];
+  }
+  std::vector<Parameter> rule_state() const override { return {}; }
+};
+
+Tensor random_leaf(const Shape& shape, std::uint64_t stream, DType dtype = float32) {
+  return random_normal(shape, 1, stream, dtype).set_requires_grad();
+}
+
+void random_gradient(const Tensor& w, std::uint64_t stream) {
+  sum(mul(w, random_normal(w.shape(), 2, stream))).backward();
+}
+
+// The code of every element, by the scalar codec.
+std::vector<std::uint64_t> codes_of(DType dtype, const std::vector<double>& values) {
+  std::vector<std::uint64_t> codes;
+  for (const double value : values) codes.push_back(encode(dtype.format(), value));
+  return codes;
+}
+std::vector<std::uint64_t> codes_in(DType dtype, const void* data, std::int64_t count) {
+  std::vector<std::uint64_t> codes;
+  for (std::int64_t i = 0; i < count; ++i) codes.push_back(load_code(dtype, data, i));
+  return codes;
+}
+
+TEST(Optimizer, RefusesParametersItCanNotTrain) {
+  Tensor w = leaf({1}), plain = from_values({1}), wide = leaf({1}, float64), narrow = leaf({1}, float16);
+  EXPECT_THROW(Descent({}, MasterWeights::none), ValueError);
+  EXPECT_THROW(Descent({{"w", plain}}, MasterWeights::none), ValueError);
+  EXPECT_THROW(Descent({{"w", Tensor()}}, MasterWeights::none), ValueError);
+  EXPECT_THROW(Descent({{"w", w}, {"tied", w}}, MasterWeights::none), ValueError);
+  EXPECT_THROW(Descent({{"w", wide}}, MasterWeights::none), DTypeError);
+  EXPECT_THAT(message_of([&] {
+                Descent({{"w", w}, {"tied", w}}, MasterWeights::none);
+              }),
+              HasSubstr("'tied' twice"));
+  const std::string message = message_of([&] {
+    Descent({{"up", w}, {"down", narrow}}, MasterWeights::is_parameter);
+  });
+  EXPECT_THAT(message, HasSubstr("'down' in float16"));  // fault B10
+  EXPECT_THAT(message, HasSubstr("float32 master"));
+}
+
+TEST(Optimizer, NamesItsParametersForMessages) {
+  Tensor w = leaf({1});
+  Descent optimizer({{"blocks.0.w", w}}, MasterWeights::none);
+  EXPECT_EQ(name_of(w), "blocks.0.w");
+}
+
+TEST(Optimizer, AppliesTheRuleWhereThereIsAGradient) {
+  Tensor used = leaf({1, 2}), unused = leaf({3});
+  Descent optimizer({{"used", used}, {"unused", unused}}, MasterWeights::none);
+  optimizer.step();
+  EXPECT_EQ(optimizer.steps(), 0);  // nothing to do is no step
+  loss_with_gradient(used, {4, 8}).backward();
+  const std::uint64_t version = unused.version();
+  optimizer.step(0.25f);
+  EXPECT_THAT(used.to_vector(), ::testing::ElementsAre(0, 0));
+  EXPECT_EQ(unused.item(), 3);
+  EXPECT_EQ(unused.version(), version);
+  EXPECT_EQ(optimizer.steps(), 1);
+  optimizer.zero_grad();
+  EXPECT_FALSE(used.grad().defined());
+}
+
+TEST(Optimizer, AStepIsOneWriteOfEachParameter) {
+  for (const DType dtype : {float32, float16}) {
+    Tensor w = random_leaf({100, 300}, 1, dtype);
+    Descent optimizer({{"w", w}}, MasterWeights::float32_copy);
+    random_gradient(w, 1);
+    const std::uint64_t version = w.version();
+    optimizer.step();
+    EXPECT_EQ(w.version(), version + 1);
+  }
+}
+
+TEST(Optimizer, TheNarrowParameterIsItsMasterRoundedOnce) {
+  for (const DType dtype : {float16, bfloat16, float8_e4m3fn}) {
+    Tensor w = random_leaf({123, 457}, 1, dtype);
+    const std::vector<double> start = w.to_vector();
+    Descent optimizer({{"w", w}}, MasterWeights::float32_copy);
+    const std::vector<Parameter> state = optimizer.state();
+    ASSERT_EQ(state.size(), 1u);
+    EXPECT_EQ(state[0].name, "master.w");
+    const Tensor master = state[0].value;
+    EXPECT_EQ(master.dtype(), float32);
+    EXPECT_EQ(master.to_vector(), start);
+    for (int step = 0; step < 3; ++step) {
+      optimizer.zero_grad();
+      random_gradient(w, 10 + step);
+      const std::vector<double> before = master.to_vector(), gradient = w.grad().to_vector();
+      optimizer.step(1e-3f);
+      for (std::size_t i = 0; i < before.size(); ++i)
+        ASSERT_EQ(master.data<float>()[i],
+                  static_cast<float>(before[i]) - 1e-3f * static_cast<float>(gradient[i]));
+      EXPECT_EQ(codes_in(dtype, w.raw(), w.count()), codes_of(dtype, master.to_vector()));
+    }
+  }
+}
+
+TEST(Optimizer, WithoutAMasterTheUpdateIsRoundedAway) {  // fault D18
+  Tensor without = leaf({1}, bfloat16), with = leaf({1}, bfloat16);
+  Descent plain({{"w", without}}, MasterWeights::none), kept({{"w", with}}, MasterWeights::float32_copy);
+  EXPECT_TRUE(plain.state().empty());
+  loss_with_gradient(without, {1e-3}).backward();
+  loss_with_gradient(with, {1e-3}).backward();
+  for (int i = 0; i < 100; ++i) plain.step(), kept.step();
+  EXPECT_EQ(without.item(), 1);
+  EXPECT_NEAR(kept.state()[0].value.item(), 0.9, 1e-5);
+  EXPECT_NEAR(with.item(), 0.9, 0.002);
+}
+
+TEST(Optimizer, KeepsNarrowCopiesBitEqualToACast) {
+  for (const DType parameter : {float32, float16})
+    for (const MasterWeights master : {MasterWeights::float32_copy, MasterWeights::none}) {
+      Tensor w = random_leaf({70, 200}, 1, parameter);
+      const Tensor x = random_normal({3, 200}, 1, 2);
+      Descent optimizer({{"w", w}}, master);
+      const auto use = [&](DType compute) { autocast(compute, [&] { return linear(x, w); }); };
+      use(bfloat16), use(float8_e5m2);
+      ASSERT_EQ(w.storage()->casts.size(), 2u);
+      const auto* first_copy = w.storage()->casts[0].copy.get();
+      for (int step = 0; step < 3; ++step) {
+        optimizer.zero_grad();
+        random_gradient(w, 10 + step);
+        optimizer.step(1e-2f);
+        ASSERT_EQ(w.storage()->casts.size(), 2u);
+        for (const auto& cast : w.storage()->casts) {
+          EXPECT_EQ(cast.version, w.version());
+          EXPECT_EQ(codes_in(cast.dtype, cast.copy->data, w.count()), codes_of(cast.dtype, w.to_vector()));
+        }
+        use(bfloat16);  // finds its copy: makes none
+        EXPECT_EQ(w.storage()->casts[0].copy.get(), first_copy);
+      }
+    }
+}
+
+TEST(Optimizer, DropsACopyThatWasStale) {
+  Tensor w = random_leaf({4, 4}, 1);
+  Descent optimizer({{"w", w}}, MasterWeights::none);
+  autocast(bfloat16, [&] { return linear(ones({1, 4}), w); });
+  w.mutable_data<float>()[0] = 100;
+  random_gradient(w, 3);
+  optimizer.step();
+  EXPECT_TRUE(w.storage()->casts.empty());
+}
+
+TEST(Optimizer, BackwardAfterTheUpdateIsRefused) {
+  Tensor w = random_leaf({4, 4}, 1);
+  Descent optimizer({{"w", w}}, MasterWeights::none);
+  Tensor x = random_leaf({1, 4}, 2);
+  const auto forward = [&] { return sum(autocast(bfloat16, [&] { return linear(x, w); })); };
+  const Tensor kept = forward();
+  forward().backward();
+  optimizer.step();
+  EXPECT_THROW(kept.backward(), Error);  // the narrow copy it saved has new contents
+}
+
+TEST(Optimizer, HasTheSameBitsOnAnyNumberOfThreads) {
+  std::vector<std::uint64_t> results;
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    Tensor w = random_leaf({100003}, 1, float16);
+    Descent optimizer({{"w", w}}, MasterWeights::float32_copy);
+    random_gradient(w, 2);
+    optimizer.step(0.01f);
+    results.push_back(bits(w));
+    results.push_back(bits(optimizer.state()[0].value));
+  }
+  EXPECT_EQ(results[0], results[2]);
+  EXPECT_EQ(results[1], results[3]);
+}
+
+}  // namespace
+}  // namespace halftone::amp

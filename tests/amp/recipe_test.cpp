@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "amp/support.h"
+#include "halftone/amp.h"
+
+namespace halftone::amp {
+namespace {
+
+TEST(Recipe, EveryRowIsFoundByItsName) {
+  std::set<std::string_view> names;
+  for (const Recipe& recipe : kRecipes) {
+    EXPECT_EQ(&find_recipe(recipe.name), &recipe);
+    names.insert(recipe.name);
+  }
+  EXPECT_EQ(names.size(), std::size(kRecipes));
+}
+
+TEST(Recipe, AnUnknownNameListsTheNamesThereAre) {
+  EXPECT_THROW(find_recipe("float17"), ValueError);
+  const std::string message = message_of([] { find_recipe("float17"); });
+  EXPECT_THAT(message, ::testing::HasSubstr("float17"));
+  for (const Recipe& recipe : kRecipes) EXPECT_THAT(message, ::testing::HasSubstr(std::string(recipe.name)));
+}
+
+TEST(Recipe, RowsAreConsistent) {
+  for (const Recipe& recipe : kRecipes) {
+    EXPECT_EQ(recipe.parameter == float32, recipe.master == MasterWeights::is_parameter) << recipe.name;
+    EXPECT_FALSE(recipe.shows.empty()) << recipe.name;
+    EXPECT_TRUE(recipe.scaling == LossScaling::none || recipe.compute == float16) << recipe.name;
+  }
+}
+
+TEST(Recipe, EnumeratorsHaveTheirNames) {
+  EXPECT_EQ(to_string(MasterWeights::none), "none");
+  EXPECT_EQ(to_string(MasterWeights::is_parameter), "is_parameter");
+  EXPECT_EQ(to_string(MasterWeights::float32_copy), "float32_copy");
+  EXPECT_EQ(to_string(LossScaling::none), "none");
+  EXPECT_EQ(to_string(LossScaling::dynamic), "dynamic");
+}
+
+}  // namespace
+}  // namespace halftone::amp
