@@ -97,10 +97,10 @@ Tensor forward(Call& call) {
     if (options.training) {
       s = batch_statistics(call.backend, x, options.epsilon);
     } else {
-      s = {options.running_mean.detach(),
-           elementwise(call.backend, kInverse, {x.size(-1)}, {options.running_variance},
-                       std::span(&options.epsilon, 1)),
-           {}};
+      const Tensor inverse({x.size(-1)}, wide(x));
+      call.backend.elementwise(kInverse, std::span(&options.running_variance, 1), inverse,
+                               std::span(&options.epsilon, 1));
+      s = {options.running_mean.detach(), inverse, {}};
     }
     const Tensor in[] = {x, s.mean, s.inverse, call.inputs[1], call.inputs[2]};
     call.backend.elementwise(kNormalise, in, y);

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "backend/support.h"
 
 namespace halftone {
@@ -81,6 +83,16 @@ TEST_P(EveryBackend, ElementwiseOverBroadcasts) {
                   b.elementwise(kFused, std::array{x, y, z}, result, kParameters);
                 });
       }
+}
+
+// Long enough that loops which work in chunks start one in the middle of a dimension.
+TEST_P(EveryBackend, ElementwiseOverManyShortRows) {
+  const Shape whole{20, 70, 32};
+  const Tensor x = quarters(whole, bfloat16, 1), y = quarters({32}, bfloat16, 2),
+               z = quarters({70, 1}, float32, 3);
+  compare(empty(whole), "short rows", [&](const Backend& b, const Tensor& result) {
+    b.elementwise(kFused, std::array{x, y, z}, result, kParameters);
+  });
 }
 
 TEST_P(EveryBackend, ElementwiseInPlace) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One test for every op there is, driven by the examples of its own definition: value and gradient against the
-// reference backend in every format, with autocast on and off; gradient against finite differences in float64;
-// the format that its cast policy promises; the same bits under checkpoint and for any number of threads.
+// One test for every op there is, driven by the examples of its own definition: value and gradient against
+// the reference backend in every format, with autocast on and off; gradient against finite differences in
+// float64; the format that its cast policy promises; the same bits under checkpoint and for any number of
+// threads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@ namespace halftone {
 namespace {
 
 struct Setting {
-  DType inputs = float32;          // format of the floating-point inputs
-  std::optional<DType> autocast;   // compute format
+  DType inputs = float32;         // format of the floating-point inputs
+  std::optional<DType> autocast;  // compute format
   std::string_view backend = "cpu";
   bool checkpointed = false;
 };
@@ -33,7 +34,8 @@ struct Outcome {
 };
 
 Tensor example_input(const ExampleInput& spec, std::size_t index, DType dtype) {
-  const Tensor values = random_uniform(spec.shape, spec.low, spec.high, 11 + index, streams::example, float64);
+  const Tensor values =
+      random_uniform(spec.shape, spec.low, spec.high, 11 + index, streams::example, float64);
   if (spec.dtype.is_floating()) {
     Tensor x = cast(values, dtype);
     if (spec.differentiable) x.set_requires_grad();
@@ -46,12 +48,15 @@ Tensor example_input(const ExampleInput& spec, std::size_t index, DType dtype) {
 
 std::vector<Tensor> example_inputs(const Example& example, DType dtype) {
   std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < example.inputs.size(); ++i) inputs.push_back(example_input(example.inputs[i], i, dtype));
+  for (std::size_t i = 0; i < example.inputs.size(); ++i)
+    inputs.push_back(example_input(example.inputs[i], i, dtype));
   return inputs;
 }
 
 // A scalar whose gradient with respect to y is different everywhere.
-Tensor weigh(const Tensor& y) { return sum(mul(y, random_uniform(y.shape(), 0.5, 1.5, 5, streams::example, y.dtype()))); }
+Tensor weigh(const Tensor& y) {
+  return sum(mul(y, random_uniform(y.shape(), 0.5, 1.5, 5, streams::example, y.dtype())));
+}
 
 Outcome run(const Op& op, const Example& example, const Setting& setting) {
   return with_backend(setting.backend, [&] {
@@ -79,7 +84,8 @@ void expect_close(const Tensor& a, const Tensor& b, DType dtype, double toleranc
   const double bound = tolerance * epsilon(dtype.format()) / 2 * largest + min_subnormal(dtype.format());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
-    EXPECT_TRUE(same || std::abs(x[i] - y[i]) <= bound) << "element " << i << ": " << x[i] << " instead of " << y[i];
+    EXPECT_TRUE(same || std::abs(x[i] - y[i]) <= bound)
+        << "element " << i << ": " << x[i] << " instead of " << y[i];
   }
 }
 
@@ -90,20 +96,25 @@ void expect_same_bits(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector(), y = b.to_vector();
   ASSERT_EQ(x.size(), y.size());
   for (std::size_t i = 0; i < x.size(); ++i)
-    EXPECT_TRUE(std::memcmp(&x[i], &y[i], sizeof(double)) == 0) << "element " << i << ": " << x[i] << " and " << y[i];
+    EXPECT_TRUE(std::memcmp(&x[i], &y[i], sizeof(double)) == 0)
+        << "element " << i << ": " << x[i] << " and " << y[i];
 }
 
 DType promised(const Op& op, const Setting& setting) {
   switch (op.cast) {
     case CastPolicy::compute:
-    case CastPolicy::inside_float32: return setting.autocast.value_or(setting.inputs);
-    case CastPolicy::float32: return float32;
-    default: return setting.inputs;
+    case CastPolicy::inside_float32:
+      return setting.autocast.value_or(setting.inputs);
+    case CastPolicy::float32:
+      return float32;
+    default:
+      return setting.inputs;
   }
 }
 
 void expect_agreement(const Op& op, const Example& example, Setting setting) {
-  SCOPED_TRACE(fmt::format("inputs {}, autocast {}", setting.inputs.name(), setting.autocast ? setting.autocast->name() : "off"));
+  SCOPED_TRACE(fmt::format("inputs {}, autocast {}", setting.inputs.name(),
+                           setting.autocast ? setting.autocast->name() : "off"));
   Outcome cpu;
   try {
     cpu = run(op, example, setting);
@@ -178,9 +189,11 @@ TEST_P(EveryOp, GradientsMatchFiniteDifferencesInFloat64) {
 TEST_P(EveryOp, HasTheSameBitsUnderCheckpoint) {
   for_each_example([&](const Example& e) {
     for (const DType dtype : {float32, bfloat16, float16}) {
-      const Outcome plain = run(op(), e, {.autocast = dtype}), again = run(op(), e, {.autocast = dtype, .checkpointed = true});
+      const Outcome plain = run(op(), e, {.autocast = dtype}),
+                    again = run(op(), e, {.autocast = dtype, .checkpointed = true});
       expect_same_bits(plain.value, again.value);
-      for (std::size_t i = 0; i < plain.gradients.size(); ++i) expect_same_bits(plain.gradients[i], again.gradients[i]);
+      for (std::size_t i = 0; i < plain.gradients.size(); ++i)
+        expect_same_bits(plain.gradients[i], again.gradients[i]);
     }
   });
 }
@@ -194,14 +207,18 @@ TEST_P(EveryOp, HasTheSameBitsForAnyNumberOfThreads) {
       set_thread_count(2);
       const Outcome two = run(op(), e, {.autocast = dtype});
       expect_same_bits(one.value, two.value);
-      for (std::size_t i = 0; i < one.gradients.size(); ++i) expect_same_bits(one.gradients[i], two.gradients[i]);
+      for (std::size_t i = 0; i < one.gradients.size(); ++i)
+        expect_same_bits(one.gradients[i], two.gradients[i]);
     }
   });
   set_thread_count(threads);
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryOp, testing::ValuesIn(registered_ops().begin(), registered_ops().end()),
-                         [](const testing::TestParamInfo<const Op*>& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryOp,
+                         testing::ValuesIn(registered_ops().begin(), registered_ops().end()),
+                         [](const testing::TestParamInfo<const Op*>& info) {
+                           return std::string(info.param->name);
+                         });
 
 }  // namespace
 }  // namespace halftone

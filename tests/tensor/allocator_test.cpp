@@ -51,7 +51,8 @@ TEST(Allocator, CachedBlocksGoBackToTheSystemOnRequest) {
 }
 
 TEST(Allocator, BlocksAreAlignedToACacheLine) {
-  for (int n = 1; n < 100; ++n) EXPECT_EQ(std::bit_cast<std::uintptr_t>(Tensor({n}, uint8).raw()) % detail::kAlignment, 0U);
+  for (int n = 1; n < 100; ++n)
+    EXPECT_EQ(std::bit_cast<std::uintptr_t>(Tensor({n}, uint8).raw()) % detail::kAlignment, 0U);
 }
 
 }  // namespace

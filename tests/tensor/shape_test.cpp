@@ -15,9 +15,7 @@ TEST(Shape, CountsElementsAndPrintsItself) {
   EXPECT_EQ((Shape{2, 3, 4})[-1], 4);
 }
 
-TEST(Shape, RefusesMoreThanSixDimensions) {
-  EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1}), ShapeError);
-}
+TEST(Shape, RefusesMoreThanSixDimensions) { EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1}), ShapeError); }
 
 TEST(Shape, RowMajorStrides) { EXPECT_EQ(contiguous_strides({2, 3, 4}), (Shape{12, 4, 1})); }
 

@@ -5,6 +5,7 @@
 // the filter gradients of the groups are added in order.
 #include <algorithm>
 
+#include "backend/cpu/images.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/onednn_loops.h"
 #include "backend/cpu/precision.h"
@@ -156,11 +157,14 @@ struct Groups {
     rest = left == group ? whole : primitive(left, &whole->layout(filter));
   }
 
-  // body(primitive, number of the group, first image), in parallel.
+  // body(primitive, number of the group, first image, images), in parallel.
   template <class Body>
   void run(const Body& body) const {
     parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(i + 1 < count ? *whole : *rest, i, i * group);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t first = i * group, images = std::min(group, geometry.batch - first);
+        body(images == group ? *whole : *rest, i, first, images);
+      }
     });
   }
 };
@@ -173,20 +177,6 @@ Tensor packed(const Groups& groups, const Tensor& filter) {
   Tensor result({static_cast<std::int64_t>(to.get_size())}, uint8);
   reorder(groups.key, l.filter_rows, rows.raw(), to, result.raw_mutable());
   return result;
-}
-
-const std::byte* image_at(const Tensor& images, std::int64_t index) {
-  const std::int64_t bytes = images.size(1) * images.size(2) * images.size(3) * images.dtype().bytes();
-  return static_cast<const std::byte*>(images.raw()) + index * bytes;
-}
-
-// Where oneDNN writes: the tensor itself, or float32 to be rounded from.
-Tensor written(const Tensor& to, DType format) {
-  const bool direct =
-      to.is_contiguous() && (to.dtype() == float32 || (to.dtype() == bfloat16 && format == bfloat16));
-  if (!direct) return Tensor(to.shape(), float32);
-  to.raw_mutable();  // counts as a write, once
-  return to;
 }
 
 bool exact(const Convolution& call) {
@@ -203,49 +193,56 @@ bool has_products(const Convolution& call) {
 void convolution(const Convolution& call) {
   if (!exact(call) || !has_products(call)) return reference_backend().convolution(call);
   const DType format = product_format(call.image.dtype(), call.filter.dtype());
-  const Tensor image = contiguous(decoded(call.image, format)), to = written(call.result, format);
+  const SourceImages images(call.image, format);
+  const ResultImages results(call.result, format);
   const Tensor bias = call.bias.defined() ? contiguous(decoded(call.bias, float32)) : Tensor();
-  const Groups groups(PrimitiveKind::forward, call, group_of(geometry_of(call)), format, to.dtype());
+  const Groups groups(PrimitiveKind::forward, call, group_of(geometry_of(call)), format, results.written());
   const Tensor filter = packed(groups, decoded(call.filter, format));
-  groups.run([&](const CompiledPrimitive& run, std::int64_t, std::int64_t first) {
-    const Argument src{DNNL_ARG_SRC, image_at(image, first)}, weights{DNNL_ARG_WEIGHTS, filter.raw()},
-        dst{DNNL_ARG_DST, image_at(to, first)};
+  groups.run([&](const CompiledPrimitive& run, std::int64_t, std::int64_t first, std::int64_t count) {
+    Tensor from, to;
+    const Argument src{DNNL_ARG_SRC, images.read(first, count, from)},
+        weights{DNNL_ARG_WEIGHTS, filter.raw()}, dst{DNNL_ARG_DST, results.open(first, count, to)};
     if (bias.defined())
       execute(run, {src, weights, dst, {DNNL_ARG_BIAS, bias.raw()}});
     else
       execute(run, {src, weights, dst});
+    results.close(first, count, to);
   });
-  if (to.storage() != call.result.storage()) find_backend("cpu").copy(to, call.result);
+  results.finish();
 }
 
 void convolution_image_gradient(const Convolution& call) {
   if (!exact(call) || !has_products(call)) return reference_backend().convolution_image_gradient(call);
   const DType format = product_format(call.result.dtype(), call.filter.dtype());
-  const Tensor dy = contiguous(decoded(call.result, format)), to = written(call.image, format);
-  const Groups groups(PrimitiveKind::image_gradient, call, group_of(geometry_of(call)), format, to.dtype());
+  const SourceImages dy(call.result, format);
+  const ResultImages dx(call.image, format);
+  const Groups groups(PrimitiveKind::image_gradient, call, group_of(geometry_of(call)), format, dx.written());
   const Tensor filter = packed(groups, decoded(call.filter, format));
-  groups.run([&](const CompiledPrimitive& run, std::int64_t, std::int64_t first) {
-    execute(run, {{DNNL_ARG_DIFF_SRC, image_at(to, first)},
+  groups.run([&](const CompiledPrimitive& run, std::int64_t, std::int64_t first, std::int64_t count) {
+    Tensor from, to;
+    execute(run, {{DNNL_ARG_DIFF_DST, dy.read(first, count, from)},
                   {DNNL_ARG_WEIGHTS, filter.raw()},
-                  {DNNL_ARG_DIFF_DST, image_at(dy, first)}});
+                  {DNNL_ARG_DIFF_SRC, dx.open(first, count, to)}});
+    dx.close(first, count, to);
   });
-  if (to.storage() != call.image.storage()) find_backend("cpu").copy(to, call.image);
+  dx.finish();
 }
 
 void convolution_filter_gradient(const Convolution& call) {
   if (!exact(call) || !has_products(call)) return reference_backend().convolution_filter_gradient(call);
   const DType format = product_format(call.image.dtype(), call.result.dtype());
-  const Tensor image = contiguous(decoded(call.image, format)), dy = contiguous(decoded(call.result, format));
+  const SourceImages images(call.image, format), dy(call.result, format);
   const Groups groups(PrimitiveKind::filter_gradient, call, gradient_group_of(geometry_of(call)), format,
                       float32);
   const memory::desc& layout = groups.whole->layout(DNNL_ARG_DIFF_WEIGHTS);
   const auto size = static_cast<std::int64_t>(layout.get_size() / sizeof(float));
   Tensor partial({groups.count, size}, float32);
   auto* sums = partial.mutable_data<float>();
-  groups.run([&](const CompiledPrimitive& run, std::int64_t group, std::int64_t first) {
-    execute(run, {{DNNL_ARG_SRC, image_at(image, first)},
-                  {DNNL_ARG_DIFF_WEIGHTS, sums + group * size},
-                  {DNNL_ARG_DIFF_DST, image_at(dy, first)}});
+  groups.run([&](const CompiledPrimitive& run, std::int64_t group, std::int64_t first, std::int64_t count) {
+    Tensor image_tile, dy_tile;
+    execute(run, {{DNNL_ARG_SRC, images.read(first, count, image_tile)},
+                  {DNNL_ARG_DIFF_DST, dy.read(first, count, dy_tile)},
+                  {DNNL_ARG_DIFF_WEIGHTS, sums + group * size}});
   });
   parallel_for(size, 8192, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = 1; group < groups.count; ++group)

@@ -170,6 +170,11 @@ std::shared_ptr<const CompiledPrimitive> cached_primitive(const PrimitiveKey& ke
   }
 }
 
+void forget_primitives() {
+  const std::unique_lock lock(cache().mutex);
+  cache().primitives.clear();
+}
+
 void execute(const CompiledPrimitive& compiled, std::initializer_list<Argument> arguments) {
   thread_local Scratch scratch;
   thread_local dnnl::stream stream(onednn_engine());

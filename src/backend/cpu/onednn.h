@@ -2,8 +2,8 @@
 //
 // oneDNN, used one thread at a time. oneDNN divides some sums among the threads it is given, so its bits
 // depend on their number; halftone therefore compiles every primitive for one thread and runs it inside its
-// own parallel loops, on pieces that are a function of the problem only (law 9). Filters of 2 to 16 pieces
-// lose nothing against oneDNN's own threads on the shapes of bench/kernels.cpp.
+// own parallel loops, on pieces that are a function of the problem only (law 9). bench/kernels.cpp shows that
+// this costs nothing.
 #pragma once
 
 #include <array>
@@ -57,6 +57,9 @@ dnnl::primitive_attr primitive_attributes();
 // The primitive of that key, made (for one thread) on first use. Throws Unsupported if oneDNN has none.
 std::shared_ptr<const CompiledPrimitive> cached_primitive(const PrimitiveKey& key,
                                                           const std::function<CompiledPrimitive()>& make);
+
+// Empties the cache; primitives in use are held by their users.
+void forget_primitives();
 
 // Runs the primitive on the calling thread alone. Safe from several threads at once.
 struct Argument {

@@ -2,6 +2,7 @@
 //
 // Against plain loops in double.
 #include "backend/cpu/bounds.h"
+#include "backend/cpu/onednn.h"
 #include "backend/cpu/onednn_loops.h"
 
 namespace halftone {
@@ -207,6 +208,7 @@ TEST(CpuMatmul, AnyNumberOfThreadsGivesTheSameBits) {
         std::vector<Tensor> results;
         for (const int threads : {1, 2, 3}) {
           set_thread_count(threads);
+          cpu::forget_primitives();  // as in a process that never had another number
           results.push_back(full({shape.rows, shape.columns}, 0.1));
           cpu::matmul({.a = a, .b = b, .c = results.back(), .bias = {}, .accumulate = accumulate});
         }

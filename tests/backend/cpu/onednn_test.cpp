@@ -65,6 +65,9 @@ TEST(OneDnn, APrimitiveIsMadeOncePerKey) {
   EXPECT_EQ(made, 1);
   EXPECT_NE(cpu::cached_primitive(other, make), first);
   EXPECT_EQ(made, 2);
+  cpu::forget_primitives();
+  EXPECT_NE(cpu::cached_primitive(key, make), first);
+  EXPECT_EQ(made, 3);
 }
 
 TEST(OneDnn, TheCacheForgetsBeforeItGrowsWithoutEnd) {

@@ -39,7 +39,7 @@ TEST(ReduceAcross, TheErrorOfALongSumIsThatOfOneRounding) {
   for (std::int64_t j = 0; j < columns; ++j) {
     double expected = 0;
     for (std::int64_t i = 0; i < rows; ++i) expected += values[i * columns + j];
-    EXPECT_NEAR(sums[static_cast<std::size_t>(j)], expected, 3e-7 * expected);
+    EXPECT_NEAR(sums[static_cast<std::size_t>(j)], expected, 1e-7 * expected);
   }
 }
 

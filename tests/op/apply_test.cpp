@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halftone/amp.h"
+#include "halftone/op.h"
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+TEST(Apply, TheResidualStreamStaysFloat32WhileMatmulsRunNarrow) {
+  const Tensor x = ones({2, 4}), w = ones({4, 4}).set_requires_grad();
+  amp::autocast(bfloat16, [&] {
+    const Tensor y = matmul(x, w);
+    EXPECT_EQ(y.dtype(), bfloat16);
+    EXPECT_EQ(add(x, y).dtype(), float32);
+    EXPECT_EQ(softmax(y).dtype(), float32);
+    EXPECT_EQ(gelu(x).dtype(), bfloat16);
+    EXPECT_EQ(relu(x).dtype(), float32);
+  });
+}
+
+TEST(Apply, Float16WithBfloat16IsFloat32) {
+  const Tensor a = ones({1}, float16), b = full({1}, 2, bfloat16);
+  EXPECT_EQ(add(a, b).dtype(), float32);
+  amp::autocast(bfloat16, [&] { EXPECT_EQ(add(a, b).dtype(), float32); });
+  EXPECT_EQ(add(a, b).item(), 3);
+}
+
+TEST(Apply, Float64IsNeverCastDownAndIntegersNever) {
+  const Tensor a = full({2, 2}, 0.1, float64);
+  amp::autocast(float16, [&] {
+    EXPECT_EQ(matmul(a, a).dtype(), float64);
+    EXPECT_EQ(matmul(a, a).to_vector()[0], 0.1 * 0.1 + 0.1 * 0.1);
+    EXPECT_EQ(reshape(from_values({70001, 3}, int32), {2, 1}).to_vector()[0], 70001);
+  });
+}
+
+TEST(Apply, AnUndefinedFirstOperandIsAnError) { EXPECT_THROW(relu(Tensor()), ValueError); }
+
+TEST(Apply, BiasIsAddedBeforeTheOneRounding) {
+  // 256 + 1 = 257 is a tie of bfloat16; 257.25, with the bias in the accumulator, lies above it.
+  const Tensor x = from_values(std::vector<double>{256, 1}, {1, 2}), w = ones({1, 2}),
+               b = from_values({0.25});
+  const Tensor y = amp::autocast(bfloat16, [&] { return linear(x, w, b); });
+  EXPECT_EQ(y.item(), 258);
+}
+
+TEST(Apply, ReductionsOfNarrowTensorsAreExact) {
+  for (const DType dtype : {bfloat16, float16, float8_e4m3fn, float8_e5m2}) {
+    EXPECT_EQ(sum(ones({1000}, dtype)).item(), 1000) << dtype.name();
+    EXPECT_EQ(sum(ones({70000}, dtype)).item(), 70000) << dtype.name();
+    EXPECT_EQ(mean(ones({70000}, dtype)).item(), 1) << dtype.name();
+  }
+  EXPECT_EQ(softmax(zeros({512}, bfloat16)).to_vector()[0], 0.001953125);
+}
+
+TEST(Apply, NormsSquareInFloat32) {
+  const Tensor one = ones({2}), none = zeros({2});
+  const Tensor y = layer_norm(from_values(std::vector<double>{300, -300}, {1, 2}, float16), one, none);
+  EXPECT_EQ(y.to_vector(), (std::vector<double>{1, -1})) << "300^2 is infinite in float16";
+}
+
+TEST(Apply, MaskedSoftmaxRowsAreDefined) {
+  EXPECT_EQ(softmax(from_values(std::vector<double>{1, -1e9}, {1, 2}, float16)).to_vector(),
+            (std::vector<double>{1, 0}));
+  const Tensor x = full({1, 2}, -INFINITY).set_requires_grad();
+  const Tensor y = softmax(x);
+  EXPECT_EQ(y.to_vector(), (std::vector<double>{0, 0}));
+  sum(mul(y, y)).backward();
+  EXPECT_EQ(x.grad().to_vector(), (std::vector<double>{0, 0}));
+}
+
+TEST(Apply, EmbeddingGradientsAddUpInFloat32) {
+  const Tensor table = zeros({1, 1}, bfloat16).set_requires_grad();
+  sum(embedding(table, zeros({1000}, int32))).backward();
+  EXPECT_EQ(table.grad().item(), 1000);
+}
+
+TEST(Apply, CrossEntropyDefinesItsCorners) {
+  const Tensor logits = zeros({2, 3}).set_requires_grad();
+  const Tensor loss = cross_entropy(logits, from_values({-100, -100}, int32));
+  EXPECT_EQ(loss.item(), 0);
+  loss.backward();
+  EXPECT_EQ(logits.grad().to_vector(), std::vector<double>(6, 0));
+  EXPECT_THROW(cross_entropy(logits, from_values({0, 3}, int32)), ValueError);
+  EXPECT_THROW(cross_entropy(logits, from_values({0, -1}, int32)), ValueError);
+  EXPECT_THROW(cross_entropy(logits, from_values({0, 1})), DTypeError);
+  EXPECT_THROW(cross_entropy(logits, from_values({0}, int32)), ShapeError);
+  EXPECT_NEAR(cross_entropy(logits, from_values({0, -100}, int32)).item(), std::log(3.0), 1e-7)
+      << "ignored rows do not count";
+}
+
+TEST(Apply, ProbabilityLossesRefuseNarrowInputAndWorkInFloat32) {
+  const Tensor t = ones({1});
+  EXPECT_THROW(binary_cross_entropy(full({1}, 0.5, float16), t), DTypeError);
+  const Tensor p = full({1}, 1e-5).set_requires_grad();
+  amp::autocast(float16, [&] { return binary_cross_entropy(p, t); }).backward();
+  EXPECT_NEAR(p.grad().item(), -1e5, 1);
+}
+
+TEST(Apply, AMaskOfAnyKindMayBeDropoutsIdentity) {
+  const Tensor x = ones({4});
+  EXPECT_EQ(inference([&] { return dropout(x, 0.5); }).to_vector(), x.to_vector());
+  EXPECT_THROW(dropout(x, 1), ValueError);
+  EXPECT_THROW(dropout(x, NAN), ValueError);
+}
+
+}  // namespace
+}  // namespace halftone

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+TEST(Axes, AreRemovedOrKeptWithSizeOne) {
+  const Tensor x = ones({2, 3, 4});
+  EXPECT_EQ(sum(x).shape(), Shape{});
+  EXPECT_EQ(sum(x, {1}).shape(), (Shape{2, 4}));
+  EXPECT_EQ(sum(x, {0, -1}, true).shape(), (Shape{1, 3, 1}));
+  EXPECT_EQ(sum(x, {0, 2}).to_vector(), (std::vector<double>{8, 8, 8}));
+  EXPECT_EQ(mean(x, {0, 2}).to_vector(), (std::vector<double>{1, 1, 1}));
+  EXPECT_THROW(sum(x, {3}), ShapeError);
+}
+
+TEST(Axes, GradientOfAMeanIsSharedEqually) {
+  const Tensor x = ones({2, 4}).set_requires_grad();
+  sum(mean(x, {1})).backward();
+  EXPECT_EQ(x.grad().to_vector(), std::vector<double>(8, 0.25));
+}
+
+}  // namespace
+}  // namespace halftone
