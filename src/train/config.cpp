@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/config.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+#include "train/task.h"
+
+namespace halftone::train {
+namespace {
+
+constexpr double kInt = std::numeric_limits<int>::max();
+constexpr double kInt64 = 9007199254740992;  // 2^53: exact as a double, too
+
+const Field kFields[] = {
+    // name              member                     low     high        changes_bits
+    {"task", &Config::task, 0, 0, true},
+    {"model", &Config::model, 0, 0, true},
+    {"recipe", &Config::recipe, 0, 0, true},
+    {"optimizer", &Config::optimizer, 0, 0, true},
+    {"epochs", &Config::epochs, 1, 100000, true},
+    {"batch", &Config::batch, 1, 1 << 20, true},
+    {"lr", &Config::lr, 0, 1000, true},
+    {"weight_decay", &Config::weight_decay, 0, 1000, true},
+    {"clip_norm", &Config::clip_norm, 0, 1e30, true},
+    {"loss_weight", &Config::loss_weight, 1e-30, 1e30, true},
+    {"seed", &Config::seed, 0, kInt64, true},
+    {"limit", &Config::limit, 0, kInt, true},
+    {"threads", &Config::threads, 0, 1024, true},
+    {"save_every", &Config::save_every, 1, kInt, false},
+    {"init_scale", &Config::init_scale, 1, 16777216, true},
+    {"growth_interval", &Config::growth_interval, 1, kInt, true},
+    {"data", &Config::data, 0, 0, false},
+    {"out", &Config::out, 0, 0, false},
+    {"resume", &Config::resume, 0, 0, false},
+};
+
+std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
+  if (field == "task") return task_names();
+  if (field == "model") return find_task(config.task).models;
+  if (field == "optimizer") return {"adamw", "sgd"};
+  std::vector<std::string_view> names;
+  for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
+  return names;
+}
+
+// Insertions, deletions and replacements between two words (Levenshtein 1966).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row[b.size()];
+}
+
+const Field& nearest(std::string_view key) {
+  return *std::min_element(std::begin(kFields), std::end(kFields), [&](const Field& a, const Field& b) {
+    return distance(key, a.name) < distance(key, b.name);
+  });
+}
+
+std::string place(const std::filesystem::path& file, const toml::source_position& at) {
+  return fmt::format("{}:{}:{}", file.string(), at.line, at.column);
+}
+
+// Reads a TOML value into a field; what a value of that field looks like if it is of another type.
+std::string assign(Config& config, const Member& member, const toml::node& value) {
+  if (const auto* text = std::get_if<std::string Config::*>(&member)) {
+    if (!value.is_string()) return "a string";
+    config.*(*text) = *value.value<std::string>();
+  } else if (const auto* path = std::get_if<std::filesystem::path Config::*>(&member)) {
+    if (!value.is_string()) return "a string, the path";
+    config.*(*path) = *value.value<std::string>();
+  } else if (const auto* flag = std::get_if<bool Config::*>(&member)) {
+    if (!value.is_boolean()) return "true or false";
+    config.*(*flag) = *value.value<bool>();
+  } else if (const auto* real = std::get_if<double Config::*>(&member)) {
+    if (!value.is_number()) return "a number";
+    config.*(*real) = *value.value<double>();
+  } else {
+    const auto whole = value.is_integer() ? value.value<std::int64_t>() : std::nullopt;
+    if (!whole) return "a whole number";
+    if (const auto* wide = std::get_if<std::int64_t Config::*>(&member)) {
+      config.*(*wide) = *whole;
+    } else {  // out of int's range becomes out of the field's range, not another number
+      config.*std::get<int Config::*>(member) = static_cast<int>(
+          std::clamp<std::int64_t>(*whole, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+    }
+  }
+  return "";
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::error_code error;
+  std::ifstream stream(file, std::ios::binary);
+  if (!std::filesystem::is_regular_file(file, error) || !stream)
+    throw FileError(file.string(), error ? error.message() : "not a readable file", "a TOML file");
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+std::span<const Field> config_fields() { return kFields; }
+
+std::string to_string(const Field& field, const Config& config) {
+  return std::visit(
+      [&](auto member) {
+        if constexpr (std::is_same_v<decltype(member), std::filesystem::path Config::*>)
+          return (config.*member).string();
+        else
+          return fmt::format("{}", config.*member);
+      },
+      field.member);
+}
+
+std::string complaint(const Field& field, const Config& config) {
+  if (const auto* text = std::get_if<std::string Config::*>(&field.member)) {
+    const auto names = names_for(field.name, config);
+    if (std::find(names.begin(), names.end(), config.*(*text)) != names.end()) return "";
+    return join(names);
+  }
+  const auto within = [&](double value) {
+    return value >= field.low && value <= field.high;
+  };  // false for NaN
+  if (const auto* real = std::get_if<double Config::*>(&field.member)) {
+    if (within(config.*(*real))) return "";
+    return fmt::format("a number from {} to {}", field.low, field.high);
+  }
+  double whole = field.low;
+  if (const auto* wide = std::get_if<std::int64_t Config::*>(&field.member))
+    whole = static_cast<double>(config.*(*wide));
+  if (const auto* narrow = std::get_if<int Config::*>(&field.member)) whole = config.*(*narrow);
+  if (within(whole)) return "";
+  return fmt::format("a whole number from {:.0f} to {:.0f}", field.low, field.high);
+}
+
+void validate(const Config& config) {
+  for (const Field& field : kFields) {
+    const std::string allowed = complaint(field, config);
+    if (!allowed.empty())
+      throw ValueError(field.name, fmt::format("\"{}\"", to_string(field, config)), allowed);
+  }
+}
+
+void load_config(const std::filesystem::path& file, Config& config) {
+  toml::table table;
+  try {
+    table = toml::parse(read_text(file));
+  } catch (const toml::parse_error& error) {
+    throw FileError(place(file, error.source().begin), error.description(), "TOML");
+  }
+  Config read = config;  // a file with a mistake changes nothing
+  for (const auto& [key, value] : table) {
+    const std::string_view name = key.str();
+    const Field& field = nearest(name);
+    if (field.name != name)
+      throw FileError(place(file, key.source().begin), fmt::format("the unknown key \"{}\"", name), "",
+                      fmt::format("\"{}\"", field.name));
+    const std::string expected = assign(read, field.member, value);
+    if (!expected.empty())
+      throw FileError(place(file, value.source().begin), fmt::format("{} is of another type", name),
+                      expected);
+  }
+  // All keys are known now: which models there are depends on the task, wherever in the file it stands.
+  for (const Field& field : kFields) {
+    const toml::node* value = table.get(field.name);
+    const std::string allowed = value ? complaint(field, read) : "";
+    if (!allowed.empty())
+      throw FileError(place(file, value->source().begin),
+                      fmt::format("{} = \"{}\"", field.name, to_string(field, read)), allowed);
+  }
+  config = read;
+}
+
+}  // namespace halftone::train

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fields of train::Config as rows of data: a row says how a field is read from TOML, what it may be, and
+// whether it changes the bits of a run (then a resumed run must agree on it).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "halftone/train.h"
+
+namespace halftone::train {
+
+using Member = std::variant<std::string Config::*, int Config::*, std::int64_t Config::*, double Config::*,
+                            bool Config::*, std::filesystem::path Config::*>;
+
+struct Field {
+  std::string_view name;
+  Member member;
+  double low, high;   // numbers: inclusive
+  bool changes_bits;  // of the trained weights
+};
+std::span<const Field> config_fields();
+
+// The value as text; doubles in the shortest form that reads back to the same number.
+std::string to_string(const Field& field, const Config& config);
+
+// What the field may be, if it is something else; empty if all is well.
+std::string complaint(const Field& field, const Config& config);
+
+}  // namespace halftone::train

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/machine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "halftone/parallel.h"
+#include "halftone/random.h"
+
+namespace halftone::train {
+namespace {
+
+struct InstructionSet {
+  std::string_view flag, name;
+};
+// Widest first. The flags are Linux's.
+constexpr InstructionSet kInstructionSets[] = {
+    {"amx_bf16", "AMX_BF16"}, {"avx512_bf16", "AVX512_BF16"}, {"avx512bw", "AVX512"}, {"avx2", "AVX2"},
+    {"avx", "AVX"},           {"sse4_2", "SSE4.2"},           {"sve", "SVE"},         {"asimd", "NEON"},
+};
+
+std::string after_colon(const std::string& line) {
+  const std::size_t colon = line.find(": ");
+  return colon == std::string::npos ? "" : line.substr(colon + 2);
+}
+
+}  // namespace
+
+Machine parse_cpuinfo(std::istream& cpuinfo) {
+  Machine machine;
+  std::vector<std::string> flags;
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (machine.processor.empty() && line.starts_with("model name")) machine.processor = after_colon(line);
+    if (flags.empty() && (line.starts_with("flags") || line.starts_with("Features"))) {
+      std::istringstream words(after_colon(line));
+      for (std::string word; words >> word;) flags.push_back(word);
+    }
+  }
+  if (machine.processor.empty()) machine.processor = "unknown processor";
+  machine.simd = "none";
+  for (const InstructionSet& set : kInstructionSets) {
+    if (std::find(flags.begin(), flags.end(), set.flag) == flags.end()) continue;
+    machine.simd = set.name;
+    break;
+  }
+  return machine;
+}
+
+Machine describe_machine() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  Machine machine = parse_cpuinfo(cpuinfo);
+  machine.cores = static_cast<int>(std::thread::hardware_concurrency());
+  machine.threads = thread_count();
+  const char* policy = std::getenv("OMP_WAIT_POLICY");
+  machine.wait_policy = policy ? policy : "";
+  return machine;
+}
+
+std::int64_t peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::atoll(line.c_str() + 6) * 1024;  // "VmHWM:  1234 kB"
+  return 0;
+}
+
+void reset_peak_resident() { std::ofstream("/proc/self/clear_refs") << 5; }
+
+double matmul_gflops(DType dtype) {
+  constexpr std::int64_t kSize = 1024;
+  constexpr std::size_t kRepetitions = 5;
+  constexpr double kBudgetSeconds = 0.1;
+  const Backend& backend = find_backend("cpu");
+  const Matmul call{.a = random_uniform({kSize, kSize}, -1, 1, 0, streams::example, dtype),
+                    .b = random_uniform({kSize, kSize}, -1, 1, 1, streams::example, dtype),
+                    .c = empty({kSize, kSize}, float32),
+                    .bias = {}};
+  const auto seconds = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    backend.matmul(call);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double total = seconds();  // the first call also builds the kernel and touches the memory
+  std::vector<double> times;
+  while (times.empty() || (times.size() < kRepetitions && total < kBudgetSeconds)) {
+    times.push_back(seconds());
+    total += times.back();
+  }
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return 2.0 * kSize * kSize * kSize / times[times.size() / 2] * 1e-9;
+}
+
+}  // namespace halftone::train

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The training loop. Where it stands is how many steps and epochs its record has, and every random choice is
+// a function of the seed and that position: so it can stop after any step, and a state file is all it needs
+// to go on as if it had not.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <memory>
+#include <numeric>
+
+#include "halftone/ops.h"
+#include "halftone/optim.h"
+#include "halftone/parallel.h"
+#include "train/machine.h"
+#include "train/progress_state.h"
+#include "train/task.h"
+#include "train/version.h"
+
+namespace halftone::train {
+namespace {
+
+constexpr std::int64_t kEvaluationBatch = 500;
+constexpr double kWarmup = 0.05;  // of all steps
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+// Gives the caller back what a run changes about its thread: random numbers, modes, thread count.
+class CallerScope {
+ public:
+  explicit CallerScope(int threads) : state_(thread_state()), threads_(thread_count()) {
+    if (threads > 0) set_thread_count(threads);
+  }
+  ~CallerScope() {
+    thread_state() = state_;
+    set_thread_count(threads_);
+  }
+  CallerScope(const CallerScope&) = delete;
+  CallerScope& operator=(const CallerScope&) = delete;
+
+ private:
+  ThreadState state_;
+  int threads_;
+};
+
+Config resolved(Config config) {
+  if (config.lr == 0) config.lr = find_task(config.task).default_lr(config);
+  config.threads = thread_count();
+  return config;
+}
+
+std::unique_ptr<amp::Optimizer> make_optimizer(const Config& config, const amp::Recipe& recipe,
+                                               std::vector<Parameter> parameters) {
+  if (config.optimizer == "sgd") {
+    const optim::SGDOptions options{
+        .lr = config.lr, .momentum = 0.9, .weight_decay = config.weight_decay, .master = recipe.master};
+    return std::make_unique<optim::SGD>(std::move(parameters), options);
+  }
+  const optim::AdamWOptions options{
+      .lr = config.lr, .weight_decay = config.weight_decay, .master = recipe.master};
+  return std::make_unique<optim::AdamW>(std::move(parameters), options);
+}
+
+// Rows whose largest output is the target's. A row with a NaN is wrong, whatever std::max_element makes of
+// it.
+std::int64_t count_correct(const Tensor& outputs, const Tensor& targets) {
+  const std::vector<double> values = outputs.to_vector();
+  const std::int64_t classes = outputs.size(-1);
+  const auto* target = targets.data<std::int32_t>();
+  std::int64_t correct = 0;
+  for (auto row = values.begin(); row != values.end(); row += classes, ++target) {
+    const bool is_number = std::none_of(row, row + classes, [](double value) { return std::isnan(value); });
+    correct += is_number && std::max_element(row, row + classes) - row == *target;
+  }
+  return correct;
+}
+
+// Refuses, before any work is done, what would end in a lost or mixed-up run.
+void check_out(const Config& config) {
+  if (config.out.empty()) {
+    if (config.resume)
+      throw ValueError("resume", "no folder to resume from", "", "--out with the run's folder");
+    return;
+  }
+  std::error_code error;
+  const bool exists = std::filesystem::exists(state_file(config.out), error);
+  if (config.resume && !exists)
+    throw FileError(state_file(config.out).string(), "no state file to resume from", "",
+                    "another --out, or starting the run without --resume");
+  if (!config.resume && exists)
+    throw ValueError("out", fmt::format("{} holds the state of a run", config.out.string()), "",
+                     "--resume to continue that run, or another --out");
+  std::filesystem::create_directories(config.out, error);
+  if (error) throw FileError(config.out.string(), error.message(), "a folder to write to", "another --out");
+}
+
+class Run {
+ public:
+  Run(const Config& config, const std::function<void(const Progress&)>& progress,
+      const std::atomic<bool>* stop)
+      : config_(config),
+        recipe_(amp::find_recipe(config.recipe)),
+        report_(progress),
+        stop_(stop),
+        task_((manual_seed(static_cast<std::uint64_t>(config.seed)),
+               find_task(config.task).make(config, recipe_.parameter))),
+        optimizer_(make_optimizer(config, recipe_, task_->parameters())),
+        step_(*optimizer_, recipe_, task_->buffers(), {.clip_norm = config.clip_norm},
+              {.init_scale = config.init_scale, .growth_interval = config.growth_interval}) {
+    if (config.limit > task_->train_count())
+      throw ValueError("limit", fmt::format("{}", config.limit),
+                       fmt::format("at most {}", task_->train_count()));
+    count_ = config.limit > 0 ? config.limit : task_->train_count();
+    steps_per_epoch_ = (count_ + config.batch - 1) / config.batch;
+    total_steps_ = steps_per_epoch_ * config.epochs;
+    data_ = task_->data_fingerprint();
+
+    record_.config = config;
+    record_.version = kVersion;
+    record_.started = utc_now();
+    record_.machine = describe_machine();
+    for (const Parameter& parameter : task_->parameters()) record_.parameters += parameter.value.count();
+    record_.matmul_gflops_float32 = matmul_gflops(float32);
+    record_.matmul_gflops_compute =
+        recipe_.compute == float32 ? record_.matmul_gflops_float32 : matmul_gflops(recipe_.compute);
+    reset_peak_memory();
+  }
+
+  RunRecord go() {
+    if (config_.resume)
+      resume();
+    else
+      save();  // from now on the run can be resumed, whatever happens to the process
+    while (static_cast<int>(record_.epochs.size()) < config_.epochs)
+      if (!train_epoch() || !evaluate()) {
+        save();
+        return finish();
+      }
+    record_.finished = true;
+    return finish();
+  }
+
+ private:
+  bool stopped() const { return stop_ != nullptr && stop_->load(); }
+  std::int64_t done() const { return static_cast<std::int64_t>(record_.steps.size()); }
+
+  // The rest of the epoch in progress; false if told to stop.
+  bool train_epoch() {
+    const auto epoch = static_cast<std::int64_t>(record_.epochs.size());
+    const Task::Order order =
+        data::shuffled(count_, static_cast<std::uint64_t>(config_.seed), static_cast<std::uint64_t>(epoch));
+    while (done() < (epoch + 1) * steps_per_epoch_) {
+      if (stopped()) return false;
+      const std::int64_t begin = (done() - epoch * steps_per_epoch_) * config_.batch;
+      train_step(order, begin, std::min(begin + config_.batch, count_));
+      tell(static_cast<int>(epoch) + 1, nullptr);
+      if (done() % config_.save_every == 0) save();
+    }
+    return true;
+  }
+
+  void train_step(const Task::Order& order, std::int64_t begin, std::int64_t end) {
+    const auto start = Clock::now();
+    const data::Batch batch = task_->train_batch(order, begin, end);
+    const auto warmup = static_cast<std::int64_t>(kWarmup * static_cast<double>(total_steps_));
+    optimizer_->set_lr(optim::warmup_cosine(optimizer_->steps(), warmup, total_steps_, config_.lr));
+    const amp::StepResult result = step_([&](int) {
+      const Tensor loss = task_->loss(task_->forward(batch.inputs), batch.targets);
+      return config_.loss_weight == 1 ? loss : loss * config_.loss_weight;
+    });
+    record_.steps.push_back(
+        {static_cast<float>(step_.loss() / config_.loss_weight), result.scale, result.applied()});
+    if (!result.applied()) record_.skips.push_back({done(), result.scale, result.culprit});
+    const double seconds = seconds_since(start);
+    epoch_seconds_ += seconds;
+    trained_seconds_ += seconds;
+    trained_images_ += end - begin;
+  }
+
+  // Ends the epoch: its record, with the test data's loss and accuracy. False if told to stop.
+  bool evaluate() {
+    const auto start = Clock::now();
+    Task::Order order(static_cast<std::size_t>(task_->test_count()));
+    std::iota(order.begin(), order.end(), 0);
+    double loss = 0;
+    std::int64_t correct = 0;
+    for (std::int64_t begin = 0; begin < task_->test_count(); begin += kEvaluationBatch) {
+      if (stopped()) return false;
+      const std::int64_t end = std::min(begin + kEvaluationBatch, task_->test_count());
+      const data::Batch batch = task_->test_batch(order, begin, end);
+      inference([&] {
+        amp::autocast(recipe_.compute, [&] {
+          const Tensor outputs = task_->forward(batch.inputs);
+          loss += task_->loss(outputs, batch.targets).item() * static_cast<double>(end - begin);
+          correct += count_correct(outputs, batch.targets);
+        });
+      });
+    }
+    const auto tests = static_cast<double>(task_->test_count());
+    const int epoch = static_cast<int>(record_.epochs.size()) + 1;
+    record_.epochs.push_back({epoch, epoch_loss(), loss / tests, static_cast<double>(correct) / tests,
+                              epoch_seconds_, static_cast<double>(count_) / epoch_seconds_});
+    epoch_seconds_ = 0;
+    evaluation_seconds_ = seconds_since(start);
+    save();
+    tell(epoch, &record_.epochs.back());
+    return true;
+  }
+
+  // The mean loss over the images of the epoch just trained, each as its step saw it.
+  double epoch_loss() const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < steps_per_epoch_; ++i) {
+      const std::int64_t images = std::min<std::int64_t>(config_.batch, count_ - i * config_.batch);
+      sum += record_.steps[static_cast<std::size_t>(done() - steps_per_epoch_ + i)].loss *
+             static_cast<double>(images);
+    }
+    return sum / static_cast<double>(count_);
+  }
+
+  void tell(int epoch, const EpochRecord* finished_epoch) {
+    if (!report_) return;
+    const double rate = trained_seconds_ > 0 ? static_cast<double>(trained_images_) / trained_seconds_ : 0;
+    const double images_left = static_cast<double>((total_steps_ - done()) * config_.batch);
+    const int epochs_left = config_.epochs - static_cast<int>(record_.epochs.size());
+    const StepRecord& last = record_.steps.back();
+    report_({.step = done(),
+             .total_steps = total_steps_,
+             .epoch = epoch,
+             .epochs = config_.epochs,
+             .loss = last.loss,
+             .scale = step_.scaler().state().scale,
+             .skips = static_cast<std::int64_t>(record_.skips.size()),
+             .images_per_second = rate,
+             .seconds_left = (rate > 0 ? images_left / rate : 0) + epochs_left * evaluation_seconds_,
+             .finished_epoch = finished_epoch});
+  }
+
+  RunParts parts() {
+    return {task_->parameters(), task_->buffers(), *optimizer_, step_.scaler(), record_, data_,
+            epoch_seconds_};
+  }
+
+  void save() {
+    if (!config_.out.empty()) save_state(state_file(config_.out), pack(parts()));
+  }
+
+  void resume() {
+    const auto file = state_file(config_.out);
+    unpack(load_state(file), file, parts());
+    const auto epochs = static_cast<std::int64_t>(record_.epochs.size());
+    if (done() < epochs * steps_per_epoch_ || done() > (epochs + 1) * steps_per_epoch_ ||
+        done() > total_steps_)
+      throw FileError(file.string(), fmt::format("{} steps in {} epochs", done(), epochs),
+                      fmt::format("{} steps per epoch", steps_per_epoch_));
+    record_.resumed_from = done();
+  }
+
+  RunRecord finish() {
+    record_.seconds = seconds_since(start_);
+    record_.peak_memory = memory_stats().peak;
+    record_.peak_resident = peak_resident_bytes();
+    return std::move(record_);
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  const Config config_;  // lr and threads resolved
+  const amp::Recipe& recipe_;
+  const std::function<void(const Progress&)>& report_;
+  const std::atomic<bool>* stop_;
+  const std::unique_ptr<Task> task_;
+  const std::unique_ptr<amp::Optimizer> optimizer_;
+  amp::Step step_;
+  std::string data_;
+  std::int64_t count_ = 0, steps_per_epoch_ = 0, total_steps_ = 0;
+  RunRecord record_;
+  // Training only: neither evaluation nor the writing of state files.
+  double epoch_seconds_ = 0, trained_seconds_ = 0, evaluation_seconds_ = 0;
+  std::int64_t trained_images_ = 0;
+};
+
+}  // namespace
+
+RunRecord run(const Config& config, const std::function<void(const Progress&)>& progress,
+              const std::atomic<bool>* stop) {
+  validate(config);
+  check_out(config);
+  const CallerScope caller(config.threads);
+  release_cached_memory();
+  reset_peak_resident();
+  return Run(resolved(config), progress, stop).go();
+}
+
+}  // namespace halftone::train
