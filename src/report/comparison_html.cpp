@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// compare.html: who was as accurate as the first recipe, at what cost, and what failed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "halftone/report.h"
+#include "report/chart.h"
+#include "report/describe.h"
+#include "report/page.h"
+#include "report/statistics.h"
+#include "report/words.h"
+
+namespace halftone::report {
+namespace {
+
+const train::RunRecord* first_run(const Comparison& comparison) {
+  for (const Series& series : comparison.series)
+    if (!series.runs.empty()) return &series.runs.front();
+  return nullptr;
+}
+
+int seed_count(const std::vector<SeriesSummary>& all) {
+  int seeds = 0;
+  for (const SeriesSummary& series : all) seeds = std::max(seeds, series.runs);
+  return seeds;
+}
+
+std::string head(const Comparison& comparison, const std::vector<SeriesSummary>& all) {
+  const train::RunRecord* run = first_run(comparison);
+  const std::string what =
+      run ? fmt::format("{} · {} · {} of the training data", run->config.task, run->config.model,
+                        run->config.limit ? count(run->config.limit) + " images"
+                                          : plural(run->config.epochs, "epoch"))
+          : "no run";
+  std::string out = fmt::format(
+      "<header>\n<p class=\"kicker\">halftone · {}</p>\n<h1>{} compared over {}</h1>\n", escape(what),
+      plural(static_cast<std::int64_t>(all.size()), "recipe"), plural(seed_count(all), "seed"));
+  const SeriesSummary* best = nullptr;
+  for (const SeriesSummary& series : all)
+    if (series.accuracy.count > 0 && (!best || series.accuracy.mean > best->accuracy.mean)) best = &series;
+  if (best)
+    out += fmt::format(
+        "<p class=\"lead\">The highest mean accuracy is {} ({}). All runs share data order, first weights "
+        "and "
+        "schedule for a given seed; only the recipe differs.</p>\n",
+        escape(accuracy_text(*best)), escape(best->recipe));
+  for (const SeriesSummary& series : all)
+    if (series.runs == 0)
+      out += fmt::format("<p class=\"banner\"><b>{}</b>: no run. {}</p>\n", escape(series.recipe),
+                         escape(series.failure));
+    else if (!series.failure.empty() || series.finished < series.runs)
+      out +=
+          fmt::format("<p class=\"banner\"><b>{}</b>: {} of {} ended early. {}</p>\n", escape(series.recipe),
+                      series.runs - series.finished, plural(series.runs, "run"), escape(series.failure));
+  return out + "</header>\n";
+}
+
+std::string table(const std::vector<SeriesSummary>& all) {
+  Table table{.head = {"Recipe", "Test accuracy", "Range", "Against first", "Time", "Images/s", "Tensors",
+                       "Process", "Skips a run", "Finished"},
+              .numeric = {false, true, true, true, true, true, true, true, true, true},
+              .rows = {}};
+  for (const SeriesSummary& series : all) {
+    const bool any = series.accuracy.count > 0;
+    table.rows.push_back(
+        {series.recipe, accuracy_text(series),
+         any ? decimals(100 * series.accuracy.low, 2) + " to " + decimals(100 * series.accuracy.high, 2)
+             : "–",
+         &series == &all[0] ? "–" : delta_text(series, all[0]), any ? duration(series.seconds.mean) : "–",
+         any ? decimals(series.images_per_second.mean, 0) : "–", mebibytes(series.peak_memory),
+         mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+         fmt::format("{} of {}", series.finished, series.runs)});
+  }
+  return to_html(table) +
+         "<p class=\"note\">Accuracy: mean over the finished runs ± standard deviation of the sample, in "
+         "points. "
+         "Differences are in points too. Time includes evaluation; images/s is of training alone. Memory is "
+         "the largest "
+         "of the runs.</p>\n";
+}
+
+std::string charts(const std::vector<SeriesSummary>& all) {
+  DotPlot dots{.title = "Test accuracy of every run",
+               .x_label = "dot: one seed · bar: the mean",
+               .style = TickStyle::percent,
+               .rows = {}};
+  Chart loss{.title = "Training loss, mean over the seeds, smoothed", .x_label = "step", .y_label = "loss"};
+  loss.from_zero = true;
+  bool positive = true;
+  int colour = 0;
+  for (const SeriesSummary& series : all) {
+    dots.rows.push_back({series.recipe, series.accuracy.count ? accuracy_text(series) : "no run finished",
+                         series.accuracies, colour});
+    for (const Point& point : series.mean_loss) positive = positive && !(point.y <= 0);
+    const std::size_t window = std::max<std::size_t>(5, series.mean_loss.size() / 50);
+    loss.curves.push_back(
+        {.label = series.recipe, .points = smooth(series.mean_loss, window), .colour = colour});
+    ++colour;
+  }
+  if (positive) loss.y_scale = AxisScale::log10, loss.y_label = "loss, logarithmic";
+  return to_html(dots) + to_html(loss);
+}
+
+std::string recipes(const std::vector<SeriesSummary>& all) {
+  Table table{.head = {"Recipe", "Compute", "Parameters", "Master weights", "Loss scale", "What it shows"},
+              .numeric = {},
+              .rows = {}};
+  for (const SeriesSummary& series : all)
+    for (const amp::Recipe& row : amp::kRecipes)
+      if (row.name == series.recipe)
+        table.rows.push_back({series.recipe, std::string(row.compute.name()),
+                              std::string(row.parameter.name()), master_words(row.master),
+                              row.scaling == amp::LossScaling::dynamic ? "dynamic" : "none",
+                              std::string(row.shows)});
+  return to_html(table);
+}
+
+}  // namespace
+
+std::string to_html(const Comparison& comparison) {
+  const std::vector<SeriesSummary> all = summarise(comparison);
+  std::string body = head(comparison, all);
+  if (!all.empty()) {
+    body += section("Result", table(all));
+    body += section("Charts", charts(all));
+    body += section("Recipes", recipes(all));
+  }
+  if (const train::RunRecord* run = first_run(comparison)) {
+    body += section("Machine", facts(machine_pairs(*run)));
+    body += section("Configuration of the first run", facts(configuration_pairs(run->config)));
+  }
+  body +=
+      "<footer>Written by halftone. Every run's numbers are in <code>compare.json</code> beside this "
+      "file.</footer>\n";
+  return page("Recipes compared – halftone", body);
+}
+
+}  // namespace halftone::report

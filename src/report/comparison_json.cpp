@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// compare.json: per recipe the summary that the table shows, and every run's whole record.
+#include "halftone/report.h"
+#include "report/run_json.h"
+#include "report/statistics.h"
+
+namespace halftone::report {
+namespace {
+
+Json summary_json(const Summary& summary) {
+  if (summary.count == 0) return nullptr;
+  return {{"count", summary.count},
+          {"mean", summary.mean},
+          {"deviation", summary.count > 1 ? Json(summary.deviation) : Json(nullptr)},
+          {"min", summary.low},
+          {"max", summary.high}};
+}
+
+}  // namespace
+
+std::string to_json(const Comparison& comparison) {
+  const std::vector<SeriesSummary> summaries = summarise(comparison);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const SeriesSummary& series = summaries[i];
+    Json runs = Json::array();
+    for (const train::RunRecord& run : comparison.series[i].runs) runs.push_back(run_json(run));
+    const bool comparable = series.accuracy.count > 0 && summaries[0].accuracy.count > 0;
+    list.push_back({{"recipe", series.recipe},
+                    {"runs_started", series.runs},
+                    {"runs_finished", series.finished},
+                    {"failure", series.failure},
+                    {"accuracy", summary_json(series.accuracy)},
+                    {"accuracy_minus_first",
+                     comparable ? Json(series.accuracy.mean - summaries[0].accuracy.mean) : Json(nullptr)},
+                    {"test_loss", summary_json(series.test_loss)},
+                    {"seconds", summary_json(series.seconds)},
+                    {"images_per_second", summary_json(series.images_per_second)},
+                    {"peak_memory_bytes", series.peak_memory},
+                    {"peak_resident_bytes", series.peak_resident},
+                    {"skips_per_run", series.skips},
+                    {"runs", std::move(runs)}});
+  }
+  return layout({{"schema", 1}, {"series", std::move(list)}});
+}
+
+}  // namespace halftone::report

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a comparison says about the runs of one recipe. Runs that failed or were stopped are counted, and
+// enter no mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halftone/report.h"
+#include "report/curve.h"
+
+namespace halftone::report {
+
+struct Summary {
+  int count = 0;
+  double mean = 0, deviation = 0, low = 0, high = 0;  // deviation: of the sample (n - 1); 0 for one value
+};
+Summary summarise(const std::vector<double>& values);
+
+struct SeriesSummary {
+  std::string recipe, failure;
+  int runs = 0, finished = 0;
+  std::vector<double> accuracies{};  // of finished runs
+  Summary accuracy{}, seconds{}, images_per_second{}, test_loss{};
+  std::int64_t peak_memory = 0, peak_resident = 0;  // the largest of all runs
+  double skips = 0;                                 // mean over all runs
+  std::vector<Point> mean_loss{};                   // of the runs that reached the step, finished or not
+};
+std::vector<SeriesSummary> summarise(const Comparison& comparison);
+
+// "91.42 % ± 0.11" (points), "91.42 %" for one run, "–" for none.
+std::string accuracy_text(const SeriesSummary& series);
+// Difference of the means in points, against the first recipe: "+0.04", "–" where one of them has no run.
+std::string delta_text(const SeriesSummary& series, const SeriesSummary& first);
+
+}  // namespace halftone::report

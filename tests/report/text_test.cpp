@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "report/records.h"
+
+namespace halftone::report {
+namespace {
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+TEST(RunText, TenLinesSayWhatHappened) {
+  const std::vector<std::string> text = lines(to_text(sample_record(), "runs/x/report.html"));
+  ASSERT_EQ(text.size(), 10u);
+  EXPECT_EQ(text[0], "Trained   a convolutional network (cnn) with 1,690,826 parameters on fashion-mnist");
+  EXPECT_EQ(text[2], "Result    90.52 % of the test images are classified right (test loss 0.2734)");
+  EXPECT_EQ(text[3], "Run       finished after 300 steps");
+  EXPECT_EQ(text[4], "Time      2 min 52 s, evaluation included");
+  EXPECT_EQ(text[5], "Speed     1,200 images/s in training, 2 threads of Some Processor");
+  EXPECT_EQ(text[6], "Memory    212 MiB in tensors at the peak, 480 MiB for the whole process");
+  EXPECT_EQ(text[7].rfind("Scale     16,384 at the end", 0), 0u) << text[7];
+  EXPECT_EQ(text[8].rfind("Skipped   3 steps; this is normal", 0), 0u) << text[8];
+  EXPECT_EQ(text[9], "Report    runs/x/report.html (open it in a browser)");
+}
+
+TEST(RunText, AFailureAStopAndNothingAreSaid) {
+  train::RunRecord record = sample_record(40);
+  record.finished = false;
+  EXPECT_EQ(lines(to_text(record, ""))[3],
+            "Run       stopped after 40 steps; --resume continues it to the same bits");
+  record.failure = "the loss is NaN";
+  EXPECT_EQ(lines(to_text(record, ""))[3], "Run       failed after 40 steps: the loss is NaN");
+  EXPECT_EQ(lines(to_text(record, ""))[9], "Report    not written");
+  EXPECT_EQ(lines(to_text(train::RunRecord{}, "")).size(), 10u);
+}
+
+TEST(ComparisonText, ColumnsAreAligned) {
+  Comparison comparison;
+  comparison.series.push_back(
+      {"float32", {sample_record(20, 1, "float32"), sample_record(20, 2, "float32")}, ""});
+  comparison.series.push_back({"float16_no_master", {}, "seed 1: the loss is NaN"});
+  const std::vector<std::string> text = lines(to_text(comparison));
+  ASSERT_EQ(text.size(), 4u);
+  const auto shown = [](const std::string& line) {
+    return std::count_if(line.begin(), line.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; });
+  };
+  EXPECT_EQ(shown(text[0]), shown(text[1]));
+  EXPECT_EQ(shown(text[0]), shown(text[2]));
+  EXPECT_NE(text[1].find("90.57 % ± 0.07"), std::string::npos);
+  EXPECT_EQ(text[1].substr(text[1].size() - 3), "2/2");
+  EXPECT_EQ(text[3], "float16_no_master failed: seed 1: the loss is NaN");
+}
+
+}  // namespace
+}  // namespace halftone::report
