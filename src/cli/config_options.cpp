@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_options.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "halftone/error.h"
+#include "train/config.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Help {
+  std::string_view field, text;
+};
+constexpr Help kHelp[] = {
+    {"task", "What to train on: fashion-mnist"},
+    {"model", "mlp or cnn"},
+    {"recipe", "Which format where; the README has the table"},
+    {"optimizer", "adamw or sgd"},
+    {"epochs", "Passes over the training images"},
+    {"batch", "Images per step"},
+    {"lr", "Peak learning rate; 0: the optimizer's default for the task"},
+    {"weight_decay", "Decay of the weights"},
+    {"clip_norm", "Clip the gradient's norm to this; 0: do not"},
+    {"loss_weight", "Multiply the loss (small values make gradients small)"},
+    {"seed", "Of every random number"},
+    {"limit", "Use only the first so many training images; 0: all"},
+    {"threads", "0: all cores"},
+    {"save_every", "Steps between state files"},
+    {"init_scale", "First loss scale"},
+    {"growth_interval", "Clean steps until the loss scale grows"},
+    {"data", "Folder of the data files"},
+    {"out", "Folder for the results; default: a new one in runs/"},
+    {"resume", "Continue the run in --out, or the newest one with this configuration"},
+};
+
+std::string_view help_for(std::string_view field) {
+  for (const Help& help : kHelp)
+    if (help.field == field) return help.text;
+  return "";
+}
+
+std::string option_name(std::string_view field) {
+  std::string name = "--" + std::string(field);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+}  // namespace
+
+void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& without) {
+  command_ = &command;
+  for (const train::Field& field : train::config_fields()) {
+    if (std::find(without.begin(), without.end(), field.name) != without.end()) continue;
+    const std::string help(help_for(field.name));
+    const std::string name = field.name == "task" ? "task" : option_name(field.name);
+    std::visit(
+        [&](auto member) {
+          using T = std::remove_reference_t<decltype(given_.*member)>;
+          CLI::Option* option = nullptr;
+          if constexpr (std::is_same_v<T, bool>)
+            option = command.add_flag(name, given_.*member, help);
+          else if constexpr (std::is_same_v<T, std::filesystem::path>)
+            option = command.add_option_function<std::string>(
+                name, [this, member](const std::string& path) { given_.*member = path; }, help);
+          else
+            option = command.add_option(name, given_.*member, help);
+          if (!std::is_same_v<T, bool> && !train::to_string(field, given_).empty())
+            option->default_str(train::to_string(field, given_));
+          if (name[0] == '-') option->take_last();
+          setters_.emplace_back(option,
+                                [this, member](train::Config& config) { config.*member = given_.*member; });
+        },
+        field.member);
+  }
+  command.add_option("--config", file_, "A TOML file with the names above as keys (weight_decay = 0.1)");
+}
+
+train::Config ConfigOptions::config() const {
+  train::Config config;
+  try {
+    if (!file_.empty()) train::load_config(file_, config);
+  } catch (const Error& error) {
+    throw CLI::ValidationError(error.what());
+  }
+  for (const auto& setter : setters_)
+    if (setter.first->count() > 0) setter.second(config);
+  return config;
+}
+
+std::string ConfigOptions::command_line() const {
+  std::string line = command_->get_name();
+  for (const CLI::Option* option : command_->get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--out" || name == "--resume") continue;
+    if (name[0] == '-') line += " " + name;
+    for (const std::string& word : option->reduced_results()) line += " " + quoted(word);
+  }
+  return line;
+}
+
+void check_usage(const train::Config& config) {
+  try {
+    train::validate(config);
+  } catch (const ValueError& error) {
+    throw CLI::ValidationError(error.what());
+  }
+}
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// halftone ops: every op with its cast policy, as the ops themselves state it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/command.h"
+#include "halftone/op.h"
+
+namespace halftone::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  halftone ops\n"
+    "  halftone ops --json";
+
+constexpr CastPolicy kPolicies[] = {CastPolicy::compute, CastPolicy::inside_float32, CastPolicy::float32,
+                                    CastPolicy::widest, CastPolicy::keep};
+
+const char* explain(CastPolicy policy) {
+  switch (policy) {
+    case CastPolicy::compute:
+      return "operands cast to the recipe's compute format, sums in float32, result in the compute format";
+    case CastPolicy::inside_float32:
+      return "operands read as they are, computed in float32, result in the compute format";
+    case CastPolicy::float32:
+      return "operands read as they are, computed in float32, result float32";
+    case CastPolicy::widest:
+      return "operands promoted to the smallest format that holds all of them, result in it";
+    case CastPolicy::keep:
+      return "operands read as they are, result in the format of the first";
+  }
+  return "";
+}
+
+std::vector<const Op*> sorted_ops() {
+  const auto all = registered_ops();
+  std::vector<const Op*> ops(all.begin(), all.end());
+  std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->name < b->name; });
+  return ops;
+}
+
+void print_text() {
+  std::size_t width = 0;
+  for (const Op* op : sorted_ops()) width = std::max(width, op->name.size());
+  fmt::print("{}\n", bold(fmt::format("{:<{}}  {}", "op", width, "cast policy")));
+  for (const Op* op : sorted_ops()) fmt::print("{:<{}}  {}\n", op->name, width, to_string(op->cast));
+  fmt::print("\n{}\n", bold("What a policy does inside autocast"));
+  for (const CastPolicy policy : kPolicies) fmt::print("{:<14}  {}\n", to_string(policy), explain(policy));
+  fmt::print("{}\n",
+             pale("float64 operands are never cast down, integers never cast; outside autocast nothing is."));
+}
+
+void print_json() {
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array(), policies = nlohmann::ordered_json::object();
+  for (const Op* op : sorted_ops())
+    ops.push_back({{"name", std::string(op->name)}, {"cast", std::string(to_string(op->cast))}});
+  for (const CastPolicy policy : kPolicies) policies[std::string(to_string(policy))] = explain(policy);
+  fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}, {"policies", policies}}.dump(2));
+}
+
+const RegisterCommand registered(60, [](CLI::App& app) {
+  CLI::App* command = app.add_subcommand("ops", "Every op with its cast policy");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "As JSON");
+  command->footer(kExamples);
+  command->callback([json] { *json ? print_json() : print_text(); });
+});
+
+}  // namespace
+}  // namespace halftone::cli

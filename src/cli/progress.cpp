@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "halftone/amp.h"
+#include "halftone/tensor.h"
+#include "report/words.h"
+#include "train/machine.h"
+#include "train/version.h"
+
+namespace halftone::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kRefresh = std::chrono::milliseconds(100);
+
+int terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool moving_bar() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal && std::string_view(terminal) != "dumb";
+}
+
+std::atomic<bool> stop_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler stores into it");
+
+}  // namespace
+
+std::string epoch_line(const train::Progress& progress) {
+  const train::EpochRecord& epoch = *progress.finished_epoch;
+  return fmt::format(
+      "epoch {} of {}: test accuracy {}, test loss {}, training loss {}; {}, {} images/s, scale {}, {}",
+      epoch.epoch, progress.epochs, report::percent(epoch.test_accuracy),
+      report::decimals(epoch.test_loss, 4), report::decimals(epoch.train_loss, 4),
+      report::duration(epoch.seconds), report::decimals(epoch.images_per_second, 0),
+      report::scale_text(progress.scale), report::plural(progress.skips, "skip"));
+}
+
+std::string bar_line(const train::Progress& progress, int width) {
+  const double done = progress.total_steps > 0
+                          ? static_cast<double>(progress.step) / static_cast<double>(progress.total_steps)
+                          : 0;
+  const std::string left = fmt::format("epoch {}/{} ", progress.epoch, progress.epochs);
+  const std::string right =
+      fmt::format(" {:3.0f} %  loss {}  {} images/s  scale {}  {}  {} left", 100 * done,
+                  report::decimals(progress.loss, 3), report::decimals(progress.images_per_second, 0),
+                  report::scale_text(progress.scale), report::plural(progress.skips, "skip"),
+                  report::duration(std::max(1.0, progress.seconds_left)));
+  const int room = width - static_cast<int>(left.size() + right.size()) - 3;
+  if (room < 4) return (left + right.substr(1)).substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
+  const int cells = std::min(room, 30), full = static_cast<int>(done * cells);
+  return left + "[" + std::string(static_cast<std::size_t>(full), '#') +
+         std::string(static_cast<std::size_t>(cells - full), '.') + "]" + right;
+}
+
+ProgressDisplay::ProgressDisplay(std::string name) : name_(std::move(name)), bar_(moving_bar()) {}
+
+void ProgressDisplay::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+void ProgressDisplay::show(const train::Progress& progress) {
+  if (progress.finished_epoch) {
+    clear();
+    fmt::print(stderr, "{}{}\n", name_, epoch_line(progress));
+  } else if (const auto now = Clock::now(); bar_ && now - last_ >= kRefresh) {
+    last_ = now;
+    shown_ = true;
+    const int width = terminal_width() - static_cast<int>(name_.size());
+    fmt::print(stderr, "\r{}{}\033[K", name_, bar_line(progress, width));
+    std::fflush(stderr);
+  }
+}
+
+PartialRecord::PartialRecord(const train::Config& config) : start_(Clock::now()) {
+  record_.config = config;
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  record_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  const bool scaled = amp::find_recipe(config.recipe).scaling == amp::LossScaling::dynamic;
+  scale_ = scaled ? static_cast<float>(config.init_scale) : 1.0F;
+}
+
+void PartialRecord::see(const train::Progress& progress) {
+  if (progress.finished_epoch) {
+    record_.epochs.push_back(*progress.finished_epoch);
+    return;
+  }
+  if (record_.steps.empty() && progress.step > 1) {  // resumed: what came before is not known here
+    record_.resumed_from = progress.step - 1;
+    record_.steps.assign(static_cast<std::size_t>(progress.step - 1),
+                         {std::numeric_limits<float>::quiet_NaN(), scale_, true});
+  }
+  const bool applied = progress.skips == static_cast<std::int64_t>(record_.skips.size());
+  if (!applied) record_.skips.resize(static_cast<std::size_t>(progress.skips), {progress.step, scale_, ""});
+  record_.steps.push_back({progress.loss, scale_, applied});
+  scale_ = progress.scale;
+}
+
+train::RunRecord PartialRecord::failed(const std::string& failure) const {
+  train::RunRecord record = record_;
+  record.failure = failure;
+  record.version = train::kVersion;
+  record.machine = train::describe_machine();
+  record.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  record.peak_memory = memory_stats().peak;
+  record.peak_resident = train::peak_resident_bytes();
+  return record;
+}
+
+const std::atomic<bool>& stop_requested() {
+  static const bool installed = [] {
+    struct sigaction action {};
+    action.sa_handler = [](int) { stop_flag = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+    ::sigemptyset(&action.sa_mask);
+    return ::sigaction(SIGINT, &action, nullptr) == 0 && ::sigaction(SIGTERM, &action, nullptr) == 0;
+  }();
+  static_cast<void>(installed);
+  return stop_flag;
+}
+
+}  // namespace halftone::cli
