@@ -67,8 +67,8 @@ StepResult GradScaler::step(Optimizer& optimizer, double clip_norm) {
           fmt::format("{} steps skipped in a row, the last at scale {} because of {}", result.skips_in_a_row,
                       result.scale, result.culprit),
           "finite gradients",
-          "this is not a scaling problem: look for NaN in the inputs, a loss that is not finite, "
-          "a learning rate that is too high, or values beyond the range of the compute format");
+          "looking for NaN in the inputs, a learning rate that is too high, or values beyond the range of "
+          "the compute format: this is not a scaling problem");
     }
   } else if (has_gradients_) {
     result.outcome = StepOutcome::applied;

@@ -83,10 +83,14 @@ float Step::run(const std::function<Tensor(int)>& loss) {
       const std::string origin = options_.attribute ? trace(recipe_, loss, i, random_before) : "";
       throw NonFiniteError(
           fmt::format("step {}", optimizer_.steps() + scaler_.state().skips + 1),
-          fmt::format("the loss of micro-batch {} is {} before scaling{}", i, number, origin),
+          fmt::format("the loss of micro-batch {} is {} before scaling{}", i,
+                      std::isnan(number) ? "NaN"
+                      : number > 0       ? "infinity"
+                                         : "-infinity",
+                      origin),
           "a finite loss",
-          "no loss scale cures this: look for NaN in the inputs, a learning rate that is too high, "
-          "or activations beyond the range of the compute format (bfloat16 has that of float32)");
+          "looking for NaN in the inputs, a learning rate that is too high, or activations beyond the range "
+          "of the compute format (bfloat16 has that of float32): no loss scale cures this");
     }
     sum += number;
     if (!value.requires_grad()) continue;  // a constant has no gradients to add

@@ -15,6 +15,7 @@
 
 #include "halftone/error.h"
 #include "halftone/random.h"
+#include "halftone/tensor.h"
 
 namespace halftone::testing {
 
@@ -46,6 +47,11 @@ inline std::string read_bytes(const std::filesystem::path& file) {
 
 inline void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+// What lies in a contiguous tensor's memory.
+inline std::string_view bytes_of(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.raw()), static_cast<std::size_t>(tensor.bytes())};
 }
 
 inline std::string gzip(const std::string& bytes) {

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "data/scratch.h"
 #include "halftone/ops.h"
 #include "halftone/train.h"
@@ -11,6 +9,7 @@
 namespace halftone::train {
 namespace {
 
+using halftone::testing::bytes_of;
 using halftone::testing::fuzz;
 using halftone::testing::message_of;
 using halftone::testing::read_bytes;
@@ -76,8 +75,7 @@ TEST(StateFile, EveryFormatComesBackBitForBit) {
     EXPECT_EQ(loaded.tensors[i].name, state.tensors[i].name);
     EXPECT_EQ(is.shape(), was.shape());
     ASSERT_EQ(is.dtype(), was.dtype());
-    EXPECT_EQ(std::memcmp(is.raw(), was.raw(), static_cast<std::size_t>(was.bytes())), 0)
-        << state.tensors[i].name;
+    EXPECT_EQ(bytes_of(is), bytes_of(was)) << state.tensors[i].name;
   }
 }
 
