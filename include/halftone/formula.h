@@ -111,10 +111,11 @@ HALFTONE_AVX512 void rows_avx512(const Rows<Real>& rows) {
 
 }  // namespace detail
 
+// constexpr and not consteval: clang 14 crashes on an immediate call with a lambda inside nested braces.
 // formula<2>([](auto x, auto dy) { return x > 0 ? dy : decltype(dy)(0); })
 // A last argument `const auto* p` receives the op's scalar parameters.
 template <int kInputs, class F>
-consteval Formula formula(F) {
+constexpr Formula formula(F) {
   return {kInputs,
           {detail::tile_baseline<kInputs, F, float>, detail::tile_avx2<kInputs, F, float>,
            detail::tile_avx512<kInputs, F, float>},
@@ -123,7 +124,7 @@ consteval Formula formula(F) {
 
 // row_formula([]<class Real>(const Rows<Real>& r) { ... r.in[0] ... r.out[0] ... })
 template <class F>
-consteval RowFormula row_formula(F) {
+constexpr RowFormula row_formula(F) {
   return {{detail::rows_baseline<F, float>, detail::rows_avx2<F, float>, detail::rows_avx512<F, float>},
           detail::rows_baseline<F, double>};
 }

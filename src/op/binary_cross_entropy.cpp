@@ -12,17 +12,17 @@
 namespace halftone {
 namespace {
 
-const Op bce_op = mean_loss_op(
-    "binary_cross_entropy", formula<2>([](auto p, auto t) {
-      using Real = decltype(p);
-      return -t * std::max(std::log(p), Real(-100)) - (1 - t) * std::max(std::log1p(-p), Real(-100));
-    }),
-    formula<3>([](auto p, auto t, auto dy, const auto* share) {
-      return dy * share[0] * (p - t) / std::max(p * (1 - p), decltype(p)(1e-12));
-    }),
-    [] {
-      return std::vector<Example>{{{{{3, 5}, 0.125, 0.875}, {{3, 5}, 0, 1, float32, false}}}};
-    });
+constexpr Formula kValue = formula<2>([](auto p, auto t) {
+  using Real = decltype(p);
+  return -t * std::max(std::log(p), Real(-100)) - (1 - t) * std::max(std::log1p(-p), Real(-100));
+});
+constexpr Formula kGradient = formula<3>([](auto p, auto t, auto dy, const auto* share) {
+  return dy * share[0] * (p - t) / std::max(p * (1 - p), decltype(p)(1e-12));
+});
+
+const Op bce_op = mean_loss_op("binary_cross_entropy", kValue, kGradient, [] {
+  return std::vector<Example>{{{{{3, 5}, 0.125, 0.875}, {{3, 5}, 0, 1, float32, false}}}};
+});
 const Register registered(bce_op);
 
 }  // namespace

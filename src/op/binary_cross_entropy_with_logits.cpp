@@ -10,14 +10,14 @@
 namespace halftone {
 namespace {
 
-const Op bce_op = mean_loss_op(
-    "binary_cross_entropy_with_logits",
-    formula<2>([](auto x, auto t) { return (x > 0 ? x : 0) - x * t + std::log1p(std::exp(-std::abs(x))); }),
-    formula<3>(
-        [](auto x, auto t, auto dy, const auto* p) { return dy * p[0] * (1 / (1 + std::exp(-x)) - t); }),
-    [] {
-      return std::vector<Example>{{{{{3, 5}, -4, 4}, {{3, 5}, 0, 1, float32, false}}}};
-    });
+constexpr Formula kValue =
+    formula<2>([](auto x, auto t) { return (x > 0 ? x : 0) - x * t + std::log1p(std::exp(-std::abs(x))); });
+constexpr Formula kGradient = formula<3>(
+    [](auto x, auto t, auto dy, const auto* p) { return dy * p[0] * (1 / (1 + std::exp(-x)) - t); });
+
+const Op bce_op = mean_loss_op("binary_cross_entropy_with_logits", kValue, kGradient, [] {
+  return std::vector<Example>{{{{{3, 5}, -4, 4}, {{3, 5}, 0, 1, float32, false}}}};
+});
 const Register registered(bce_op);
 
 }  // namespace

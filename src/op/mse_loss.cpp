@@ -7,11 +7,13 @@
 namespace halftone {
 namespace {
 
-const Op mse_loss_op = mean_loss_op(
-    "mse_loss", formula<2>([](auto x, auto t) { return (x - t) * (x - t); }),
-    formula<3>([](auto x, auto t, auto dy, const auto* p) { return 2 * dy * p[0] * (x - t); }), [] {
-      return std::vector<Example>{{{{{3, 5}}, {{3, 5}, -1, 1, float32, false}}}};
-    });
+constexpr Formula kValue = formula<2>([](auto x, auto t) { return (x - t) * (x - t); });
+constexpr Formula kGradient =
+    formula<3>([](auto x, auto t, auto dy, const auto* p) { return 2 * dy * p[0] * (x - t); });
+
+const Op mse_loss_op = mean_loss_op("mse_loss", kValue, kGradient, [] {
+  return std::vector<Example>{{{{{3, 5}}, {{3, 5}, -1, 1, float32, false}}}};
+});
 const Register registered(mse_loss_op);
 
 }  // namespace

@@ -70,6 +70,15 @@ const Field& nearest(std::string_view key) {
   });
 }
 
+// What to try instead of an unknown key: the one it nearly is, or else any of them.
+std::string suggestion(std::string_view key) {
+  const Field& field = nearest(key);
+  if (distance(key, field.name) <= 2) return fmt::format("\"{}\"", field.name);
+  std::vector<std::string_view> names;
+  for (const Field& known : kFields) names.push_back(known.name);
+  return "one of " + join(names);
+}
+
 std::string place(const std::filesystem::path& file, const toml::source_position& at) {
   return fmt::format("{}:{}:{}", file.string(), at.line, at.column);
 }
@@ -168,7 +177,7 @@ void load_config(const std::filesystem::path& file, Config& config) {
     const Field& field = nearest(name);
     if (field.name != name)
       throw FileError(place(file, key.source().begin), fmt::format("the unknown key \"{}\"", name), "",
-                      fmt::format("\"{}\"", field.name));
+                      suggestion(name));
     const std::string expected = assign(read, field.member, value);
     if (!expected.empty())
       throw FileError(place(file, value.source().begin), fmt::format("{} is of another type", name),

@@ -87,6 +87,7 @@ TEST(LoadConfig, AnUnknownKeyIsNamedWithItsPlaceAndANeighbour) {
   EXPECT_THAT(error("epoch = 2"), HasSubstr("try \"epochs\""));
   EXPECT_THAT(error("weight-decay = 2"), HasSubstr("try \"weight_decay\""));
   EXPECT_THAT(error("[train]\nepochs = 2"), HasSubstr("unknown key \"train\""));
+  EXPECT_THAT(error("learning_rate = 2"), HasSubstr("try one of task, model"));
 }
 
 TEST(LoadConfig, AWrongTypeIsNamedWithItsPlace) {
