@@ -54,8 +54,8 @@ std::size_t level(const std::string& floor) {
 // The floor of `#include "X"`: its folder in src, or of a public header the floor whose name it has.
 std::string floor_of_include(const std::string& include) {
   static const std::vector<std::pair<std::string, std::string>> renamed = {
-      {"error", "base"},      {"parallel", "base"}, {"random", "base"}, {"format_codec", "format"},
-      {"formula", "backend"}, {"ops", "op"},        {"halftone", "cli"}};
+      {"error", "base"},          {"parallel", "base"},   {"random", "base"}, {"simd", "base"},
+      {"format_codec", "format"}, {"formula", "backend"}, {"ops", "op"},      {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)

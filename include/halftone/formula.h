@@ -11,33 +11,12 @@
 #include <type_traits>
 #include <utility>
 
-#if defined(__x86_64__)  // both undefined at the end of this header
-#define HALFTONE_AVX2 [[gnu::target("avx2,f16c"), gnu::flatten]]
-#if defined(__clang__)
-#define HALFTONE_AVX512 \
-  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq"), gnu::flatten, clang::min_vector_width(512)]]
-#else
-#define HALFTONE_AVX512 \
-  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"), gnu::flatten]]
-#endif
-#else
-#define HALFTONE_AVX2
-#define HALFTONE_AVX512
-#endif
+#include "halftone/simd.h"
 
 namespace halftone {
 
 inline constexpr int kMaxOperands = 6;
 inline constexpr int kMaxParameters = 4;
-
-enum class SimdLevel { baseline, avx2, avx512 };
-inline constexpr int kSimdLevels = 3;
-
-// The best level of this processor, unless the environment variable HALFTONE_SIMD or set_simd_level names a
-// lower one. Every level gives the same bits.
-SimdLevel simd_level();
-void set_simd_level(SimdLevel level);
-SimdLevel best_simd_level();
 
 // An elementwise formula y = f(x0, x1, ...) applied to `count` elements. `parameters` are the op's scalars.
 template <class Real>
@@ -69,45 +48,40 @@ struct RowFormula {
 
 namespace detail {
 
-template <class F, class Real, std::size_t... I>
-[[gnu::always_inline]] inline void run_tile(const Real* const* in, Real* out, std::int64_t count,
-                                            const Real* parameters, std::index_sequence<I...>) {
-  constexpr F f{};
-  const std::tuple x{in[I]...};  // copies of the pointers: the loop body then has nothing to reload
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_invocable_v<F, decltype(in[I][0])..., const Real*>)
-      out[i] = f(std::get<I>(x)[i]..., parameters);
-    else
-      out[i] = f(std::get<I>(x)[i]...);
+template <int kInputs, class F>
+struct TileLoop {
+  template <class Real>
+  static void run(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
+    run_on(in, out, count, parameters, std::make_index_sequence<kInputs>{});
   }
-}
+
+ private:
+  template <class Real, std::size_t... I>
+  static void run_on(const Real* const* in, Real* out, std::int64_t count, const Real* parameters,
+                     std::index_sequence<I...>) {
+    constexpr F f{};
+    const std::tuple x{in[I]...};  // copies of the pointers: the loop body then has nothing to reload
+    for (std::int64_t i = 0; i < count; ++i) {
+      if constexpr (std::is_invocable_v<F, decltype(in[I][0])..., const Real*>)
+        out[i] = f(std::get<I>(x)[i]..., parameters);
+      else
+        out[i] = f(std::get<I>(x)[i]...);
+    }
+  }
+};
+
+template <class F>
+struct RowLoop {
+  template <class Real>
+  static void run(const Rows<Real>& rows) {
+    F{}(rows);
+  }
+};
 
 template <int kInputs, class F, class Real>
-void tile_baseline(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
-  run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
-}
-template <int kInputs, class F, class Real>
-HALFTONE_AVX2 void tile_avx2(const Real* const* in, Real* out, std::int64_t count, const Real* parameters) {
-  run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
-}
-template <int kInputs, class F, class Real>
-HALFTONE_AVX512 void tile_avx512(const Real* const* in, Real* out, std::int64_t count,
-                                 const Real* parameters) {
-  run_tile<F>(in, out, count, parameters, std::make_index_sequence<kInputs>{});
-}
-
+using TileVersions = SimdVersions<TileLoop<kInputs, F>, const Real* const*, Real*, std::int64_t, const Real*>;
 template <class F, class Real>
-void rows_baseline(const Rows<Real>& rows) {
-  F{}(rows);
-}
-template <class F, class Real>
-HALFTONE_AVX2 void rows_avx2(const Rows<Real>& rows) {
-  F{}(rows);
-}
-template <class F, class Real>
-HALFTONE_AVX512 void rows_avx512(const Rows<Real>& rows) {
-  F{}(rows);
-}
+using RowVersions = SimdVersions<RowLoop<F>, const Rows<Real>&>;
 
 }  // namespace detail
 
@@ -116,20 +90,17 @@ HALFTONE_AVX512 void rows_avx512(const Rows<Real>& rows) {
 // A last argument `const auto* p` receives the op's scalar parameters.
 template <int kInputs, class F>
 constexpr Formula formula(F) {
+  using Floats = detail::TileVersions<kInputs, F, float>;
   return {kInputs,
-          {detail::tile_baseline<kInputs, F, float>, detail::tile_avx2<kInputs, F, float>,
-           detail::tile_avx512<kInputs, F, float>},
-          detail::tile_baseline<kInputs, F, double>};
+          {Floats::baseline, Floats::avx2, Floats::avx512},
+          detail::TileVersions<kInputs, F, double>::baseline};
 }
 
 // row_formula([]<class Real>(const Rows<Real>& r) { ... r.in[0] ... r.out[0] ... })
 template <class F>
 constexpr RowFormula row_formula(F) {
-  return {{detail::rows_baseline<F, float>, detail::rows_avx2<F, float>, detail::rows_avx512<F, float>},
-          detail::rows_baseline<F, double>};
+  using Floats = detail::RowVersions<F, float>;
+  return {{Floats::baseline, Floats::avx2, Floats::avx512}, detail::RowVersions<F, double>::baseline};
 }
 
 }  // namespace halftone
-
-#undef HALFTONE_AVX2
-#undef HALFTONE_AVX512

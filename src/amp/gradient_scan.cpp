@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "amp/gradients.h"
-#include "amp/simd.h"
 #include "halftone/amp.h"
 #include "halftone/parallel.h"
+#include "halftone/simd.h"
 
 namespace halftone::amp {
 namespace {
@@ -19,8 +19,7 @@ constexpr std::int64_t kChunk = 16384;
 constexpr int kLanes = 16;  // partial sums per chunk: fixed, so that every SIMD level adds in the same order
 
 struct ScaleAndSquare {
-  void operator()(float* __restrict values, std::int64_t count, float factor,
-                  double* __restrict result) const {
+  static void run(float* __restrict values, std::int64_t count, float factor, double* __restrict result) {
     double lanes[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
@@ -74,8 +73,8 @@ GradientScan scan_gradients(std::span<const Parameter> parameters, float factor)
     float* values = gradients[p].mutable_data<float>();
     partial.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), 0);
     parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
-      run_vectorised<ScaleAndSquare>(values + begin, end - begin, factor,
-                                     &partial[static_cast<std::size_t>(begin / kChunk)]);
+      at_simd_level<ScaleAndSquare>(values + begin, end - begin, factor,
+                                    &partial[static_cast<std::size_t>(begin / kChunk)]);
     });
     double sum = 0;
     for (const double part : partial) sum += part;

@@ -8,8 +8,8 @@
 // float16 epsilon = 1e-8 is 0. t is the optimizer's step count.
 #include <cmath>
 
-#include "amp/simd.h"
 #include "halftone/optim.h"
+#include "halftone/simd.h"
 #include "optim/state.h"
 
 namespace halftone::optim {
@@ -22,8 +22,8 @@ struct Coefficients {
 };
 
 struct Update {
-  void operator()(std::int64_t count, float* __restrict weights, float* __restrict first,
-                  float* __restrict second, const float* __restrict gradient, const Coefficients c) const {
+  static void run(std::int64_t count, float* __restrict weights, float* __restrict first,
+                  float* __restrict second, const float* __restrict gradient, const Coefficients c) {
     for (std::int64_t i = 0; i < count; ++i) {
       const float g = gradient[i] * c.gradient_scale;
       const float m = c.beta1 * first[i] + c.rest1 * g;
@@ -70,8 +70,8 @@ void AdamW::rule(std::size_t index, std::int64_t begin, std::int64_t count, floa
       .step = static_cast<float>(lr_ / correction1_),
       .root_correction = static_cast<float>(1 / std::sqrt(static_cast<double>(correction2_))),
       .epsilon = static_cast<float>(options_.epsilon)};
-  amp::run_vectorised<Update>(count, weights, values(first_[index]) + begin, values(second_[index]) + begin,
-                              gradient, c);
+  at_simd_level<Update>(count, weights, values(first_[index]) + begin, values(second_[index]) + begin,
+                        gradient, c);
 }
 
 std::vector<Parameter> AdamW::rule_state() const {

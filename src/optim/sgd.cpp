@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // v = momentum v + (g + weight_decay w);  w -= lr v.  As PyTorch's, weight decay is on every parameter.
-#include "amp/simd.h"
 #include "halftone/optim.h"
+#include "halftone/simd.h"
 #include "optim/state.h"
 
 namespace halftone::optim {
@@ -13,16 +13,16 @@ struct Coefficients {
 };
 
 struct Plain {
-  void operator()(std::int64_t count, float* __restrict weights, const float* __restrict gradient,
-                  Coefficients c) const {
+  static void run(std::int64_t count, float* __restrict weights, const float* __restrict gradient,
+                  Coefficients c) {
     for (std::int64_t i = 0; i < count; ++i)
       weights[i] -= c.lr * (gradient[i] * c.gradient_scale + c.weight_decay * weights[i]);
   }
 };
 
 struct Momentum {
-  void operator()(std::int64_t count, float* __restrict weights, float* __restrict velocity,
-                  const float* __restrict gradient, Coefficients c) const {
+  static void run(std::int64_t count, float* __restrict weights, float* __restrict velocity,
+                  const float* __restrict gradient, Coefficients c) {
     for (std::int64_t i = 0; i < count; ++i) {
       const float v =
           c.momentum * velocity[i] + (gradient[i] * c.gradient_scale + c.weight_decay * weights[i]);
@@ -54,9 +54,9 @@ void SGD::rule(std::size_t index, std::int64_t begin, std::int64_t count, float*
   const Coefficients c{gradient_scale, static_cast<float>(lr_), static_cast<float>(options_.momentum),
                        static_cast<float>(options_.weight_decay)};
   if (velocity_.empty())
-    amp::run_vectorised<Plain>(count, weights, gradient, c);
+    at_simd_level<Plain>(count, weights, gradient, c);
   else
-    amp::run_vectorised<Momentum>(count, weights, values(velocity_[index]) + begin, gradient, c);
+    at_simd_level<Momentum>(count, weights, values(velocity_[index]) + begin, gradient, c);
 }
 
 std::vector<Parameter> SGD::rule_state() const { return named("velocity.", parameters(), velocity_); }

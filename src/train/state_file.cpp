@@ -46,7 +46,7 @@ std::string_view code_of(const Parameter& tensor) {
 
 Tensor contiguous(const Tensor& tensor) {
   if (tensor.is_contiguous()) return tensor;
-  const Tensor dense = empty(tensor.shape(), tensor.dtype());
+  Tensor dense = empty(tensor.shape(), tensor.dtype());
   no_grad([&] { assign_(dense, tensor); });
   return dense;
 }

@@ -8,23 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "halftone/formula.h"
+#include "halftone/simd.h"
 #include "halftone/tensor.h"
-
-// Undefined at the end of this header. Of 512-bit vectors each compiler is told in its own way.
-#if !defined(__x86_64__)
-#define HALFTONE_AVX2
-#define HALFTONE_AVX512
-#else
-#define HALFTONE_AVX2 [[gnu::target("avx2,f16c"), gnu::flatten]]
-#if defined(__clang__)
-#define HALFTONE_AVX512 \
-  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq"), gnu::flatten, clang::min_vector_width(512)]]
-#else
-#define HALFTONE_AVX512 \
-  [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"), gnu::flatten]]
-#endif
-#endif
 
 namespace halftone::cpu {
 
@@ -92,35 +77,4 @@ class Target {
   DType dtype_;
 };
 
-namespace detail {
-template <class F, class... Arguments>
-void run_baseline(Arguments... arguments) {
-  F::run(arguments...);
-}
-template <class F, class... Arguments>
-HALFTONE_AVX2 void run_avx2(Arguments... arguments) {
-  F::run(arguments...);
-}
-template <class F, class... Arguments>
-HALFTONE_AVX512 void run_avx512(Arguments... arguments) {
-  F::run(arguments...);
-}
-}  // namespace detail
-
-// F::run(arguments...), compiled for the SIMD level in use.
-template <class F, class... Arguments>
-void at_simd_level(Arguments... arguments) {
-  switch (simd_level()) {
-    case SimdLevel::avx512:
-      return detail::run_avx512<F>(arguments...);
-    case SimdLevel::avx2:
-      return detail::run_avx2<F>(arguments...);
-    case SimdLevel::baseline:
-      return detail::run_baseline<F>(arguments...);
-  }
-}
-
 }  // namespace halftone::cpu
-
-#undef HALFTONE_AVX2
-#undef HALFTONE_AVX512

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "halftone/error.h"
-#include "halftone/formula.h"
+#include "halftone/simd.h"
 
 namespace halftone {
 namespace {
@@ -39,20 +39,28 @@ TEST(SimdLevelDeathTest, TheEnvironmentNamesALowerLevel) {
 }
 
 // Inexact arithmetic, where a fused multiply-add or another order would show.
-constexpr Formula kPolynomial = formula<2>([](auto x, auto y) { return (x * y + x) / (y * y + 3) - x * x; });
+struct Quotient {
+  static void run(const float* x, const float* y, float* z, int count) {
+    for (int i = 0; i < count; ++i) z[i] = (x[i] * y[i] + x[i]) / (y[i] * y[i] + 3) - x[i] * x[i];
+  }
+};
 
 TEST(SimdLevel, EveryLevelGivesTheSameBits) {
   constexpr int kCount = 1003;
   float x[kCount], y[kCount], expected[kCount];
   for (int i = 0; i < kCount; ++i) x[i] = 0.37F * static_cast<float>(i) - 11, y[i] = 1 / (x[i] + 0.123F);
-  const float* in[] = {x, y};
-  kPolynomial.float32[0](in, expected, kCount, nullptr);
-  for (int level = 1; level <= static_cast<int>(best_simd_level()); ++level) {
+  const SimdLevel before = simd_level();
+  set_simd_level(SimdLevel::baseline);
+  at_simd_level<Quotient, const float*, const float*, float*, int>(x, y, expected, kCount);
+  for (const SimdLevel level : {SimdLevel::avx2, SimdLevel::avx512}) {
+    if (level > best_simd_level()) continue;
     float actual[kCount];
-    kPolynomial.float32[level](in, actual, kCount, nullptr);
+    set_simd_level(level);
+    at_simd_level<Quotient, const float*, const float*, float*, int>(x, y, actual, kCount);
     for (int i = 0; i < kCount; ++i)
-      ASSERT_EQ(actual[i], expected[i]) << "level " << level << ", element " << i;
+      ASSERT_EQ(actual[i], expected[i]) << "level " << static_cast<int>(level) << ", element " << i;
   }
+  set_simd_level(before);
 }
 
 }  // namespace

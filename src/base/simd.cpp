@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the compiled versions of a formula runs. Asked once; a lower level is for tests and for finding
+// Which of the compiled versions of a loop runs. Asked once; a lower level is for tests and for finding
 // out whether a wrong number comes from a compiler's vector code.
+#include "halftone/simd.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string_view>
 
 #include "halftone/error.h"
-#include "halftone/formula.h"
 
 namespace halftone {
 namespace {
