@@ -24,7 +24,8 @@ Tensor draw_mask(const Shape& shape, double probability) {
   auto* keep = mask.mutable_data<std::uint8_t>();
   parallel_for(shape.count(), 16384, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      keep[i] = random_uniform_at(seed, streams::dropout, first + static_cast<std::uint64_t>(i)) >= probability;
+      keep[i] =
+          random_uniform_at(seed, streams::dropout, first + static_cast<std::uint64_t>(i)) >= probability;
   });
   return mask;
 }

@@ -113,7 +113,8 @@ TEST(Engine, BackwardIsUntouchedByTheAutocastItRunsIn) {
   // forward pass decides.
   auto scalar = [](double value) { return from_values(std::vector<double>{value}, {1, 1}); };
   const Tensor x = scalar(1).set_requires_grad(), w = scalar(300);
-  const Tensor loss = amp::autocast(bfloat16, [&] { return sum(matmul(matmul(matmul(x, scalar(1)), w), w)); });
+  const Tensor loss =
+      amp::autocast(bfloat16, [&] { return sum(matmul(matmul(matmul(x, scalar(1)), w), w)); });
   amp::autocast(float16, [&] { loss.backward(); });
   EXPECT_EQ(x.grad().item(), 90112);
 }
