@@ -173,7 +173,9 @@ Statistics statistics_of(const Run& run, const Tensor& x) {
   double before = 0;  // rows so far; s.variance holds the sum of squares about the mean of those
   for (std::size_t chunk = 0; chunk < run.chunks(); ++chunk) {
     const auto begin = static_cast<std::int64_t>(chunk) * run.chunk;
-    const double rows = static_cast<double>(std::min(run.chunk, run.count - begin) / run.channels);
+    const std::int64_t elements = std::min(run.chunk, run.count - begin),
+                       whole_rows = elements / run.channels;
+    const auto rows = static_cast<double>(whole_rows);
     const double share = rows / (before + rows);
     for (std::size_t c = 0; c < channels; ++c) {
       const double sum = partial.first[chunk * channels + c], squares = partial.second[chunk * channels + c];

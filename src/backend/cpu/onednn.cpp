@@ -120,7 +120,7 @@ Tensor decoded(const Tensor& x, DType dtype) {
     std::swap(shape[-1], shape[-2]);
     std::swap(strides[-1], strides[-2]);
   }
-  const Tensor copy(shape, dtype);
+  Tensor copy(shape, dtype);
   find_backend("cpu").copy(transposed ? x.view(shape, strides, x.offset()) : x, copy);
   if (!transposed) return copy;
   Shape order = copy.strides();
@@ -130,7 +130,7 @@ Tensor decoded(const Tensor& x, DType dtype) {
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
-  const Tensor copy(x.shape(), x.dtype());
+  Tensor copy(x.shape(), x.dtype());
   find_backend("cpu").copy(x, copy);
   return copy;
 }
