@@ -10,6 +10,7 @@ packages=(
   libdnnl-dev libhwy-dev            # oneDNN: matmul and convolution; Highway: portable SIMD
   libfmt-dev libcli11-dev           # text formatting; the command line
   libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev  # configuration, records, compressed data
+  libmpfr-dev                       # decimal text rounded once, from its digits; in tests every rounding's oracle
   libgtest-dev libgmock-dev         # tests
   dataset-fashion-mnist             # 60,000 + 10,000 real images
 )

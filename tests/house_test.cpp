@@ -55,7 +55,7 @@ std::size_t level(const std::string& floor) {
 std::string floor_of_include(const std::string& include) {
   static const std::vector<std::pair<std::string, std::string>> renamed = {
       {"error", "base"},          {"parallel", "base"},   {"random", "base"}, {"simd", "base"},
-      {"format_codec", "format"}, {"formula", "backend"}, {"ops", "op"},      {"halftone", "cli"}};
+      {"format_codec", "format"}, {"conversion", "format"}, {"conversion_codec", "format"}, {"census", "format"}, {"block", "format"}, {"scalar", "format"}, {"scalar_fmt", "format"}, {"formula", "backend"}, {"ops", "op"},      {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)

@@ -5,7 +5,10 @@
 
 #include "halftone/amp.h"
 #include "halftone/autograd.h"
+#include "halftone/block.h"
+#include "halftone/census.h"
 #include "halftone/comm.h"
+#include "halftone/conversion.h"
 #include "halftone/data.h"
 #include "halftone/error.h"
 #include "halftone/format.h"
@@ -15,5 +18,6 @@
 #include "halftone/parallel.h"
 #include "halftone/random.h"
 #include "halftone/report.h"
+#include "halftone/scalar.h"
 #include "halftone/tensor.h"
 #include "halftone/train.h"

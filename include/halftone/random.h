@@ -17,6 +17,8 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, st
 // The index-th 32-bit word of a stream, and the same as a float in [0, 1) (24 bits) or a standard normal
 // deviate (Box-Muller).
 std::uint32_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+void random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::uint32_t* words,
+                 std::int64_t count);  // words first, first + 1, ...: vectorised
 float random_uniform_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
@@ -28,6 +30,7 @@ namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;
 inline constexpr std::uint64_t example = 3;
+inline constexpr std::uint64_t rounding = 4;
 inline constexpr std::uint64_t shuffle = std::uint64_t{1} << 32;
 }  // namespace streams
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "halftone/error.h"
-#include "halftone/format.h"
+#include "halftone/conversion.h"
 
 namespace halftone {
 

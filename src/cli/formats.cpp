@@ -75,7 +75,7 @@ void print_json() {
   auto rows = nlohmann::ordered_json::array();
   for (const Format& format : kFormats) {
     nlohmann::ordered_json row = {{"name", format.name}, {"bits", format.bits()}, {"bytes", format.bytes()}};
-    row["kind"] = format.is_floating() ? "float" : format.is_signed() ? "signed integer" : "unsigned integer";
+    row["kind"] = format.is_floating() ? "float" : format.is_signed ? "signed integer" : "unsigned integer";
     if (format.is_floating()) {
       row["exponent_bits"] = format.exponent_bits;
       row["mantissa_bits"] = format.mantissa_bits;
@@ -87,8 +87,8 @@ void print_json() {
       row["max_finite"] = detail::max_code(format);
     }
     row["epsilon"] = epsilon(format);
-    row["has_infinity"] = detail::has_infinity(format);
-    row["has_nan"] = detail::has_nan(format);
+    row["has_infinity"] = has_infinity(format);
+    row["has_nan"] = has_nan(format);
     row["specials"] = specials(format);
     if (format.bits() < 64) {
       row["codes"] = std::uint64_t{1} << format.bits();

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "halftone/format.h"
+#include "halftone/conversion.h"
 
 namespace halftone::cli {
 namespace {
@@ -87,7 +87,7 @@ std::string exact(double value) {
 
 std::string exact(const Number& x) {
   if (x.format.is_floating()) return exact(x.value());
-  const bool negative = x.format.is_signed() && x.value() < 0;
+  const bool negative = x.format.is_signed && x.value() < 0;
   const std::uint64_t magnitude = (negative ? ~x.code + 1 : x.code) & detail::low_bits(x.format.bits());
   return fmt::format("{}{}", negative ? "-" : "", magnitude);  // a double would round 64 bits
 }
@@ -141,7 +141,7 @@ std::vector<Field> fields_of(const Number& x) {
   const Format& format = x.format;
   const bool spaced = format.bits() <= 32;
   if (!format.is_floating()) {
-    const char* name = format.is_signed() ? "two's complement" : "unsigned";
+    const char* name = format.is_signed ? "two's complement" : "unsigned";
     return {{binary(x.code, 0, format.bits(), spaced), name, exact(x), "36"}};
   }
   const Fields f(x);
@@ -190,14 +190,14 @@ std::optional<Number> neighbour(const Number& x, int step) {
   if (std::isnan(value)) return std::nullopt;
   const std::uint64_t mask = detail::low_bits(format.bits());
   if (!format.is_floating()) {
-    const std::uint64_t highest = detail::max_code(format), lowest = format.is_signed() ? highest + 1 : 0;
+    const std::uint64_t highest = detail::max_code(format), lowest = format.is_signed ? highest + 1 : 0;
     if (x.code == (step > 0 ? highest : lowest)) return std::nullopt;
     return Number{format, (x.code + static_cast<std::uint64_t>(step)) & mask};
   }
   const std::uint64_t sign = detail::sign_bit(format), magnitude = x.code & (sign - 1);
   if (magnitude == 0) return Number{format, step > 0 ? 1 : sign | 1};
   const bool outward = (step > 0) == ((x.code & sign) == 0);
-  const std::uint64_t last = detail::max_code(format) + detail::has_infinity(format);
+  const std::uint64_t last = detail::max_code(format) + has_infinity(format);
   if (outward && magnitude == last) return std::nullopt;
   const std::uint64_t next = outward ? magnitude + 1 : magnitude - 1;
   if (next == 0 && format.specials == Specials::nan_zero) return Number{format, 0};
@@ -220,9 +220,9 @@ std::string note(double value, const Number& y) {
   if (became == value) return subnormal ? "exact, subnormal" : "exact";
   if (std::isinf(became)) return "overflow to inf";
   if (!y.format.is_floating()) {
-    if (value < 0 && !y.format.is_signed()) return "negative becomes zero";
+    if (value < 0 && !y.format.is_signed) return "negative becomes zero";
     const std::uint64_t top = detail::max_code(y.format);
-    const bool at_end = y.code == top || (y.format.is_signed() && y.code == top + 1);
+    const bool at_end = y.code == top || (y.format.is_signed && y.code == top + 1);
     return at_end && std::fabs(value) > largest ? "saturated" : "rounded to an integer";
   }
   if (std::fabs(value) > largest)

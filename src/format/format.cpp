@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/format.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
-#include <string>
-
-#include "halftone/error.h"
 
 namespace halftone {
 namespace {
@@ -14,35 +9,37 @@ namespace {
 // True if every value of `inner` is a value of `outer`: enough significand, enough range at both ends, and
 // the same special values.
 bool holds(const Format& outer, const Format& inner) {
-  if (&outer == &inner) return true;
-  if (!outer.is_floating()) {
-    return !inner.is_floating() && outer.is_signed() >= inner.is_signed() &&
-           outer.mantissa_bits >= inner.mantissa_bits;
+  if (outer == inner) return true;
+  if (outer.is_signed < inner.is_signed || outer.has_zero < inner.has_zero) return false;
+  const Exact last = decode_exact(outer, detail::max_code(outer)),
+              need = decode_exact(inner, detail::max_code(inner));
+  const auto top = [](const Exact& x) { return x.exponent + detail::width(x.n); };
+  if (detail::is_integer(outer)) {
+    return detail::is_integer(inner) && detail::least_exponent(outer) <= detail::least_exponent(inner) &&
+           top(last) >= top(need);
   }
-  const int precision = inner.is_floating() ? inner.precision() : inner.mantissa_bits;
-  return outer.precision() >= precision && max_finite(outer) >= max_finite(inner) &&
-         min_subnormal(outer) <= min_subnormal(inner) && detail::has_nan(outer) >= detail::has_nan(inner) &&
-         detail::has_infinity(outer) >= detail::has_infinity(inner);
+  const bool reaches = top(last) > top(need) || (top(last) == top(need) && max_finite(outer) >= max_finite(inner));
+  return outer.precision() >= inner.precision() && reaches &&
+         detail::least_exponent(outer) <= detail::least_exponent(inner) && has_nan(outer) >= has_nan(inner) &&
+         has_infinity(outer) >= has_infinity(inner) && has_negative_zero(outer) >= has_negative_zero(inner);
+}
+
+// Where the code lies in its element: formats of 17 to 31 bits fill a word from the top.
+int unused_bits(const Format& format) {
+  const int bits = format.bits();
+  return bits > 16 && bits < 32 ? 32 - bits : 0;
 }
 
 }  // namespace
-
-DType find_dtype(std::string_view name) {
-  for (const Format& row : kFormats)
-    if (row.name == name) return DType(&row);
-  std::string names;
-  for (const Format& row : kFormats) names += fmt::format("{}{}", names.empty() ? "one of " : ", ", row.name);
-  throw DTypeError("format", fmt::format("\"{}\"", name), names);
-}
 
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const Format* best = nullptr;
   const auto consider = [&](const Format& row) {
     const bool fits = holds(row, a.format()) && holds(row, b.format());
-    if (fits && (best == nullptr || row.bits() < best->bits())) best = &row;
+    if (fits && (best == nullptr || row.bytes() < best->bytes())) best = &row;
   };
-  consider(a.format());  // either may be a row of the caller's own
+  consider(a.format());  // the two themselves first: either may be a row of the caller's own
   consider(b.format());
   for (const Format& row : kFormats) consider(row);
   return best == nullptr ? float64 : DType(best);
@@ -53,12 +50,13 @@ std::uint64_t load_code(DType dtype, const void* codes, std::int64_t index) {
   const auto* from = static_cast<const unsigned char*>(codes) + index * bytes;
   std::uint64_t code = 0;
   std::memcpy(&code, from, static_cast<std::size_t>(bytes));  // little-endian, as are the files
-  return code;
+  return code >> unused_bits(dtype.format());
 }
 
 void store_code(DType dtype, void* codes, std::int64_t index, std::uint64_t code) {
   const int bytes = dtype.bytes();
   auto* to = static_cast<unsigned char*>(codes) + index * bytes;
+  code <<= unused_bits(dtype.format());
   std::memcpy(to, &code, static_cast<std::size_t>(bytes));
 }
 

@@ -2,7 +2,7 @@
 //
 // The table: names, published limits, promotion; and the arithmetic facts that make short formats hard to
 // train in, which later floors rely on.
-#include "halftone/format.h"
+#include "halftone/conversion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,8 +59,8 @@ TEST(Format, WidthsFollowFromTheRow) {
   EXPECT_EQ(int64.bytes(), 8);
   EXPECT_EQ(int32.bytes(), 4);
   EXPECT_EQ(uint8.bytes(), 1);
-  EXPECT_FALSE(uint8.format().is_signed());
-  EXPECT_TRUE(int32.format().is_signed());
+  EXPECT_FALSE(uint8.format().is_signed);
+  EXPECT_TRUE(int32.format().is_signed);
   EXPECT_EQ((Format{"float4_e2m1fn", 2, 1, 1, Specials::none}).bits(), 4);
 }
 
@@ -130,7 +130,7 @@ TEST(Format, CodesAreStoredAndLoadedOneByOne) {
   for (const Format& row : kFormats) {
     const DType dtype(&row);
     std::vector<unsigned char> bytes(static_cast<std::size_t>(3 * row.bytes() + 1), 0xEE);
-    const std::uint64_t code = 0x8182838485868788u >> (64 - 8 * row.bytes());
+    const std::uint64_t code = 0x8182838485868788u >> (64 - row.bits());
     store_code(dtype, bytes.data() + 1, 1, code);  // not aligned
     EXPECT_EQ(load_code(dtype, bytes.data() + 1, 1), code) << row.name;
     for (int i = 0; i < row.bytes(); ++i) {

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <vector>
 
-#include "halftone/format.h"
+#include "halftone/conversion.h"
 
 namespace halftone {
 
@@ -23,14 +23,6 @@ namespace oracle {
 // Rows a program may bring along: each combination of special values, with and without fractions, narrow
 // and odd widths, and a second spelling of float16.
 inline constexpr Format kUserRows[] = {
-    {"float8_e4m3", 4, 3, 7, Specials::ieee},
-    {"float8_e3m4", 3, 4, 3, Specials::ieee},
-    {"float8_e5m2fnuz", 5, 2, 16, Specials::nan_zero},
-    {"float8_e4m3fnuz", 4, 3, 8, Specials::nan_zero},
-    {"float8_e4m3b11fnuz", 4, 3, 11, Specials::nan_zero},
-    {"float6_e3m2fn", 3, 2, 3, Specials::none},
-    {"float6_e2m3fn", 2, 3, 1, Specials::none},
-    {"float4_e2m1fn", 2, 1, 1, Specials::none},
     {"e5m7", 5, 7, 15, Specials::ieee},
     {"e6m9fn", 6, 9, 31, Specials::nan_only},
     {"e7m8finite", 7, 8, 63, Specials::none},
@@ -42,11 +34,11 @@ inline constexpr Format kUserRows[] = {
     {"half", 5, 10, 15, Specials::ieee},
 };
 
-// Every floating row of at most 16 bits, those of the table first.
+// Every signed row of at most 16 bits with a zero, those of the table first.
 inline std::vector<Format> narrow_rows() {
   std::vector<Format> rows;
   for (const Format& row : kFormats)
-    if (row.is_floating() && row.bits() <= 16) rows.push_back(row);
+    if (row.is_signed && row.has_zero && row.specials != Specials::integer && row.bits() <= 16) rows.push_back(row);
   rows.insert(rows.end(), std::begin(kUserRows), std::end(kUserRows));
   return rows;
 }

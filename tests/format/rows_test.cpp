@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "format/oracle.h"
-#include "halftone/format.h"
+#include "halftone/conversion.h"
 
 namespace halftone {
 namespace {
@@ -24,7 +24,7 @@ std::vector<Format> all_rows() {
   rows.push_back({"e8m10", 8, 10, 127, Specials::ieee});
   rows.push_back({"e9m6", 9, 6, 255, Specials::ieee});
   rows.push_back({"e8m7_biased", 8, 7, 140, Specials::ieee});
-  rows.push_back({"int8", -1, 7, 0, Specials::integer});
+  rows.push_back({"int8", 0, 7, 0, Specials::integer});
   return rows;
 }
 

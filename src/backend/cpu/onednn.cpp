@@ -81,8 +81,8 @@ class Scratch {
 // Every value of the format is a bfloat16, and none a subnormal one, which the processor would read as zero.
 bool fits_bfloat16(const Format& format) {
   const Format& wide = bfloat16.format();
-  if (!format.is_floating()) return format.mantissa_bits <= wide.precision();
-  return &format == &wide ||
+  if (detail::is_integer(format)) return format.mantissa_bits <= wide.precision();
+  return format.same_codes(wide) ||
          (format.mantissa_bits <= wide.mantissa_bits && max_finite(format) <= max_finite(wide) &&
           min_subnormal(format) >= min_normal(wide));
 }

@@ -13,7 +13,8 @@ namespace halftone::cpu {
 // Floating, with more range or precision than float32: arithmetic has to be done in double.
 inline bool is_wide(DType dtype) {
   const Format& format = dtype.format();
-  return format.is_floating() && (format.exponent_bits > 8 || format.mantissa_bits > 23);
+  return format.is_floating() && (format.precision() > 24 || max_finite(format) > 0x1.fffffep127 ||
+                                  detail::least_exponent(format) < -149);
 }
 inline bool is_wide(const Tensor& tensor) { return tensor.defined() && is_wide(tensor.dtype()); }
 inline bool any_wide(std::span<const Tensor> tensors) {

@@ -19,7 +19,9 @@ void Reference::copy(const Tensor& from, const Tensor& to) const {
     nest.locate(i, nest.rank, at);
     const std::uint64_t code = load_code(from.dtype(), source, at[0]);
     store_code(to.dtype(), target, at[1],
-               same ? code : encode(to.dtype().format(), decode(from.dtype().format(), code)));
+               same ? code
+                    : encode(to.dtype().format(), decode_exact(from.dtype().format(), code),
+                             default_conversion(to.dtype().format())));
   }
 }
 

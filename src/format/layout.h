@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A row and a conversion as the vector loops see them: numbers that are the same for every lane. Codes are
+// compared as signed numbers of 32 bits; `never` is larger than any.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "halftone/conversion.h"
+
+namespace halftone::simd {
+
+struct Layout {
+  static constexpr std::int32_t never = 0x7FFFFFFF;
+
+  explicit Layout(const Format& f, const Conversion& c = {})
+      : mantissa_bits(f.mantissa_bits),
+        shift(23 - f.mantissa_bits),
+        unused(f.bits() > 16 ? 32 - f.bits() : 0),
+        sign_shift(32 - f.bits()),
+        least(detail::least_exponent(f)),
+        is_fixed(detail::is_integer(f)),
+        first_binade(is_fixed ? never : 127 + f.mantissa_bits + least),
+        least_value(static_cast<float>(min_subnormal(f))),
+        sign(static_cast<std::int32_t>(detail::sign_bit(f))),
+        mask(static_cast<std::int32_t>(detail::low_bits(f.bits()))),
+        largest(code(detail::max_code(f))),
+        over{overflow(f, c, false), overflow(f, c, true)},
+        infinity{code(encode(f, Exact{Exact::Kind::infinity, false}, c)),
+                 code(encode(f, Exact{Exact::Kind::infinity, true}, c))},
+        nan(code(encode(f, Exact{Exact::Kind::nan}, c))),
+        payload(f.specials == Specials::ieee && f.mantissa_bits > 0 ? 0x7FFFFF : 0),
+        signed_zero(has_negative_zero(f) && c.negative_zero == NegativeZero::keep),
+        signed_nan(has_nan(f) && (f.specials == Specials::ieee || f.specials == Specials::nan_only)),
+        flush_below(c.subnormals == Subnormals::flush && !is_fixed
+                        ? std::bit_cast<std::int32_t>(static_cast<float>(min_normal(f)))
+                        : 0),
+        first_special(f.specials == Specials::ieee || f.specials == Specials::nan_only ||
+                              f.specials == Specials::extended
+                          ? largest + 1
+                          : never),
+        first_nan(f.specials == Specials::ieee       ? largest + 2
+                  : f.specials == Specials::nan_only ? first_special
+                                                     : never),
+        nan_code(f.specials == Specials::nan_zero || f.specials == Specials::extended ? sign : never),
+        rebias((127 - f.bias) << 23),
+        rounding(c.rounding),
+        random_mask(c.random_bits >= 32 ? ~0u : ~(~0u >> c.random_bits)) {}
+
+  static std::int32_t code(std::uint64_t bits) { return static_cast<std::int32_t>(bits); }
+
+  // Of a finite value, sign included.
+  static std::int32_t overflow(const Format& f, const Conversion& c, bool negative) {
+    return code(encode(f, Exact{Exact::Kind::finite, negative, 1, 100'000}, c));
+  }
+
+  // Whether nearest even is all there is to do: one overflow code, signs of zeros and NaNs kept.
+  bool is_plain() const {
+    return rounding == Rounding::nearest_even && !is_fixed && signed_zero && signed_nan && flush_below == 0 &&
+           over[0] == infinity[0];
+  }
+
+  std::int32_t mantissa_bits, shift, unused, sign_shift, least;
+  bool is_fixed;
+  std::int32_t first_binade;
+  float least_value;
+  std::int32_t sign, mask, largest, over[2], infinity[2], nan, payload;
+  bool signed_zero, signed_nan;
+  std::int32_t flush_below, first_special, first_nan, nan_code, rebias;
+  Rounding rounding;
+  std::uint32_t random_mask;
+};
+
+// float16; or the leading bits of a float32 (bfloat16, tfloat32 and their kin); or any other.
+enum class Kind { any, half, brain };
+
+inline Kind kind(const Format& format) {
+  if (format.same_codes(float16.format())) return Kind::half;
+  Format leading = float32.format();
+  leading.mantissa_bits = format.mantissa_bits;
+  return format.same_codes(leading) && format.mantissa_bits < 23 ? Kind::brain : Kind::any;
+}
+
+}  // namespace halftone::simd
