@@ -40,7 +40,7 @@ struct Conversion {
   Subnormals subnormals = Subnormals::keep;
   NegativeZero negative_zero = NegativeZero::keep;
   MissingNan missing_nan = MissingNan::zero;
-  int random_bits = 32;  // of stochastic rounding: 1 to 32
+  int random_bits = 16;  // of stochastic rounding: 1 to 32; 16 are unbiased from float32 to bfloat16
 
   friend constexpr bool operator==(const Conversion&, const Conversion&) = default;
 };
@@ -52,7 +52,7 @@ constexpr Conversion default_conversion(const Format& format) {
   return conversion;
 }
 
-// The code of a value. `random` is a uniform word of 32 bits, used by stochastic rounding only.
+// The code of a value. `random` is a uniform word of 32 bits, whose upper random_bits stochastic rounding uses.
 constexpr std::uint64_t encode(const Format& format, double value);
 constexpr std::uint64_t encode(const Format& format, double value, const Conversion& conversion,
                                std::uint32_t random = 0);
@@ -64,8 +64,9 @@ constexpr std::uint64_t encode(const Format& format, const Exact& value, const C
 Exact parse_exact(std::string_view text);
 std::uint64_t encode(const Format& format, std::string_view text);
 
-// The random words of a row: element i takes word first + i of (seed, stream), see random.h. Rows converted
-// in pieces, in any order and by any thread, give the bits of the whole.
+// The random numbers of a row (random.h): of up to 16 random bits, element i takes the half word first + i of
+// (seed, stream), lower halves first, as the upper half of `random` above; of more, the word first + i. Rows
+// converted in pieces, in any order and by any thread, give the bits of the whole.
 struct RandomWords {
   std::uint64_t seed = 0, stream = 0, first = 0;
 };

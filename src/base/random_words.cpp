@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Philox for many blocks at a time: lane l of the registers holds block index + l. Compiled once per
+// Philox for many blocks at a time: lane l of the registers works on block index + l. Compiled once per
 // instruction set by Highway's foreach_target.h; integers only, so every one gives the same words.
 #include <algorithm>
 #include <array>
@@ -27,47 +27,42 @@ void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index
   }
 }
 #else
-using U = hn::ScalableTag<std::uint32_t>;
-using VU = hn::Vec<U>;
+using Wide = hn::ScalableTag<std::uint64_t>;
+using V = hn::Vec<Wide>;
 
-// The halves of the 64-bit products of all lanes with one number.
-HWY_INLINE void multiply(VU x, VU factor, VU& high, VU& low) {
-  const hn::RepartitionToWide<U> wide;
-  const U du;
-  const auto even = hn::MulEven(x, factor);
-  const auto odd = hn::MulEven(hn::BitCast(du, hn::ShiftRight<32>(hn::BitCast(wide, x))), factor);
-  high = hn::OddEven(hn::BitCast(du, odd), hn::BitCast(du, hn::ShiftRight<32>(even)));
-  low = hn::OddEven(hn::BitCast(du, hn::ShiftLeft<32>(odd)), hn::BitCast(du, even));
+// The 64-bit products of the lower halves.
+HWY_INLINE V multiply(V x, V factor) {
+  const hn::Repartition<std::uint32_t, Wide> narrow;
+  return hn::MulEven(hn::BitCast(narrow, x), hn::BitCast(narrow, factor));
 }
 
-// Whole blocks of four words, from block `index` on; `blocks` is a multiple of the lanes of every target.
+// Whole blocks of four words, from block `index` on; `blocks` is a multiple of the lanes of every target. Each
+// 64-bit lane works on one block and holds each of its words in the lower half; what is in the upper half of a
+// factor does not matter, so it is never cleared.
 void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index, std::uint32_t* words,
                    std::int64_t blocks) {
-  const U du;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(du));
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  const VU first = hn::Set(du, 0xD2511F53u), second = hn::Set(du, 0xCD9E8D57u);
+  const Wide d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const V first = hn::Set(d, 0xD2511F53u), second = hn::Set(d, 0xCD9E8D57u), low_half = hn::Set(d, 0xFFFFFFFFu);
+  V keys0[10], keys1[10];
+  for (std::uint32_t round = 0; round < 10; ++round) {
+    keys0[round] = hn::Set(d, static_cast<std::uint32_t>(seed) + round * 0x9E3779B9u);
+    keys1[round] = hn::Set(d, static_cast<std::uint32_t>(seed >> 32) + round * 0xBB67AE85u);
+  }
   for (std::int64_t block = 0; block < blocks; block += lanes) {
-    const std::uint64_t at = index + static_cast<std::uint64_t>(block);
-    VU x0 = hn::Add(hn::Set(du, low(at)), hn::Iota(du, 0));
-    // The index carries into its upper half where the lower one wrapped.
-    const VU wrapped = hn::VecFromMask(du, hn::Lt(x0, hn::Set(du, low(at))));
-    VU x1 = hn::Sub(hn::Set(du, high(at)), wrapped);
-    VU x2 = hn::Set(du, low(stream)), x3 = hn::Set(du, high(stream));
-    std::uint32_t k0 = low(seed), k1 = high(seed);
-    for (int round = 0; round < 10; ++round) {
-      VU high0, low0, high1, low1;
-      multiply(x0, first, high0, low0);
-      multiply(x2, second, high1, low1);
-      x0 = hn::Xor(hn::Xor(high1, x1), hn::Set(du, k0));
-      x2 = hn::Xor(hn::Xor(high0, x3), hn::Set(du, k1));
-      x1 = low1;
-      x3 = low0;
-      k0 += 0x9E3779B9;
-      k1 += 0xBB67AE85;
+    V x0 = hn::Add(hn::Set(d, index + static_cast<std::uint64_t>(block)), hn::Iota(d, 0));
+    V x1 = hn::ShiftRight<32>(x0);
+    V x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32);
+    for (std::size_t round = 0; round < 10; ++round) {
+      const V p0 = multiply(x0, first), p1 = multiply(x2, second);
+      x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1), keys0[round]);
+      x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3), keys1[round]);
+      x1 = p1;
+      x3 = p0;
     }
-    hn::StoreInterleaved4(x0, x1, x2, x3, du, words + 4 * block);
+    const V front = hn::Or(hn::And(x0, low_half), hn::ShiftLeft<32>(x1));
+    const V back = hn::Or(hn::And(x2, low_half), hn::ShiftLeft<32>(x3));
+    hn::StoreInterleaved2(front, back, d, reinterpret_cast<std::uint64_t*>(words) + 2 * block);
   }
 }
 #endif
@@ -82,6 +77,11 @@ HWY_EXPORT(philox_blocks);
 
 void random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::uint32_t* words,
                  std::int64_t count) {
+  if (const std::uint64_t left = ~first + 1; left != 0 && left < static_cast<std::uint64_t>(count)) {
+    random_bits(seed, stream, first, words, static_cast<std::int64_t>(left));  // behind the last word of all
+    random_bits(seed, stream, 0, words + left, count - static_cast<std::int64_t>(left));  // comes the first
+    return;
+  }
   constexpr std::int64_t kBlocks = 16;  // of 32-bit lanes in the widest registers
   std::int64_t done = 0;
   std::uint64_t block = first / 4;

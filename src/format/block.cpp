@@ -1,51 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks one after the other: the scale, then the elements by the codec, then packing. The common formats take
-// the vector loops of block_simd.h instead, which give the same bits.
+// Rows of blocks, a group that fits the first-level cache at a time: the largest magnitudes, the scales, the
+// codes as bytes, packing. The elements of the common formats are encoded by the vector loops of block_simd.h,
+// any others by the codec; both give the same bits.
 #include "halftone/block.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <vector>
+#include <memory>
 
 #include "format/block_scale.h"
 #include "format/block_simd.h"
+#include "format/rounding_words.h"
 #include "halftone/error.h"
-#include "halftone/random.h"
+#include "halftone/float_state.h"
 
 namespace halftone {
 namespace {
-
-std::uint32_t largest_magnitude(const float* values, std::int64_t count) {
-  std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < count; ++i)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF);
-  return largest;
-}
-
-void encode_block(const BlockFormat& format, const BlockScaler& scaler, const BlockScale& scale,
-                  float factor, const float* values, std::int64_t count, const Conversion& conversion,
-                  const std::uint32_t* words, std::uint8_t* codes) {
-  const Format& element = format.element.format();
-  const bool has_scale = !std::isnan(scale.value);
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::uint64_t code = 0;
-    if (has_scale && scaler.power_of_two()) {
-      Exact x = exact(static_cast<double>(values[i]));
-      x.exponent -= scale.exponent;
-      code = encode(element, x, conversion, words == nullptr ? 0 : words[i]);
-    } else if (has_scale) {
-      code = encode(element, static_cast<double>(values[i] * factor), conversion, words == nullptr ? 0 : words[i]);
-    } else {
-      code = has_nan(element) ? detail::nan_code(element) : 0;
-    }
-    codes[i] = static_cast<std::uint8_t>(code);
-  }
-}
 
 void check(const BlockFormat& format, float tensor_scale) {
   if (format.length < 1 || format.element.format().bits() > 8)
@@ -55,6 +29,115 @@ void check(const BlockFormat& format, float tensor_scale) {
     throw ValueError("blocks", fmt::format("a tensor scale of {}", tensor_scale),
                      "a positive number whose reciprocal is finite");
 }
+
+// Not set to anything: every element is written before it is read.
+template <class T>
+std::unique_ptr<T[]> room(std::int64_t count) {
+  return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+}
+
+std::uint32_t largest_magnitude(const float* values, std::int64_t count) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF);
+  return largest;
+}
+
+// As many blocks as fit, of which the last may be short.
+class Group {
+ public:
+  Group(const BlockFormat& format, float tensor_scale, const Conversion& conversion)
+      : format_(format),
+        conversion_(conversion),
+        scaler_(format, tensor_scale),
+        blocks_(std::max<std::int64_t>(1, simd::kGroup / format.length)),
+        amax_(room<std::uint32_t>(blocks_)),
+        exponents_(room<std::int32_t>(blocks_)),
+        factors_(room<float>(blocks_)),
+        codes_(room<std::uint8_t>(length())),
+        words_(conversion.rounding == Rounding::stochastic ? room<std::uint32_t>(length()) : nullptr) {}
+
+  std::int64_t length() const { return blocks_ * format_.length; }
+
+  void encode(const float* values, std::int64_t count, std::uint8_t* elements, void* scales,
+              const RandomWords& random) {
+    const std::int64_t blocks = block_count(format_, count), whole = count / format_.length;
+    const bool vectors = simd::covers(format_);
+    if (vectors) simd::largest_magnitudes(format_, values, whole, amax_.get());
+    for (std::int64_t i = vectors ? whole : 0; i < blocks; ++i)
+      amax_[static_cast<std::size_t>(i)] = largest_magnitude(values + i * format_.length, size(i, count));
+    scaler_(amax_.get(), blocks, scales, exponents_.get(), factors_.get());
+    if (words_) rounding_words(random, conversion_.random_bits, words_.get(), count);
+    if (vectors)
+      simd::encode_elements(format_, scaler_.power_of_two(), values, whole, exponents_.get(), factors_.get(),
+                            conversion_, words_.get(), codes_.get());
+    for (std::int64_t i = vectors ? whole : 0; i < blocks; ++i) encode_block(i, values, size(i, count));
+    pack(count, elements);
+  }
+
+  void decode(const std::uint8_t* elements, const void* scales, std::int64_t count, float* values,
+              float tensor_scale) {
+    const std::int64_t blocks = block_count(format_, count), whole = count / format_.length;
+    unpack(count, elements);
+    decode_row(format_.scale, scales, factors_.get(), blocks);
+    const bool vectors = simd::covers(format_);
+    if (vectors) simd::decode_elements(format_, codes_.get(), whole, factors_.get(), tensor_scale, values);
+    for (std::int64_t i = vectors ? whole : 0; i < blocks; ++i) {
+      const float scale = factors_[static_cast<std::size_t>(i)];
+      for (std::int64_t at = i * format_.length; at < i * format_.length + size(i, count); ++at) {
+        const double element = halftone::decode(format_.element.format(), codes_[static_cast<std::size_t>(at)]);
+        values[at] = static_cast<float>(element) * scale * tensor_scale;
+      }
+    }
+  }
+
+ private:
+  std::int64_t size(std::int64_t block, std::int64_t count) const {
+    return std::min<std::int64_t>(format_.length, count - block * format_.length);
+  }
+
+  void encode_block(std::int64_t block, const float* values, std::int64_t count) {
+    const Format& element = format_.element.format();
+    const auto at = static_cast<std::size_t>(block);
+    for (std::int64_t i = block * format_.length; i < block * format_.length + count; ++i) {
+      const std::uint32_t word = words_ ? words_[static_cast<std::size_t>(i)] : 0;
+      std::uint64_t code = detail::nan_code(element);
+      if (exponents_[at] != BlockScaler::kNoScale) {
+        Exact x = exact(static_cast<double>(scaler_.power_of_two() ? values[i] : values[i] * factors_[at]));
+        x.exponent -= exponents_[at];
+        code = halftone::encode(element, x, conversion_, word);
+      }
+      codes_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(code);
+    }
+  }
+
+  // Blocks start on a byte, so those whose bits fill bytes are packed in one go.
+  bool fills_bytes() const { return format_.length * format_.element.format().bits() % 8 == 0; }
+
+  void pack(std::int64_t count, std::uint8_t* elements) const {
+    const int bits = format_.element.format().bits();
+    if (fills_bytes()) return pack_codes(bits, codes_.get(), count, elements);
+    for (std::int64_t i = 0; i < block_count(format_, count); ++i)
+      pack_codes(bits, codes_.get() + i * format_.length, size(i, count), elements + i * format_.element_bytes());
+  }
+
+  void unpack(std::int64_t count, const std::uint8_t* elements) {
+    const int bits = format_.element.format().bits();
+    if (fills_bytes()) return unpack_codes(bits, elements, count, codes_.get());
+    for (std::int64_t i = 0; i < block_count(format_, count); ++i)
+      unpack_codes(bits, elements + i * format_.element_bytes(), size(i, count), codes_.get() + i * format_.length);
+  }
+
+  const BlockFormat& format_;
+  Conversion conversion_;
+  BlockScaler scaler_;
+  std::int64_t blocks_;
+  std::unique_ptr<std::uint32_t[]> amax_;
+  std::unique_ptr<std::int32_t[]> exponents_;
+  std::unique_ptr<float[]> factors_;
+  std::unique_ptr<std::uint8_t[]> codes_;
+  std::unique_ptr<std::uint32_t[]> words_;  // where the rounding is stochastic
+};
 
 }  // namespace
 
@@ -73,68 +156,30 @@ float tensor_scale(const BlockFormat& format, float amax) {
 void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
                    void* scales, float tensor_scale, const Conversion& conversion, const RandomWords& random) {
   check(format, tensor_scale);
-  Conversion rounding = conversion;
-  rounding.overflow = Overflow::saturate;
-  if (simd::covers(format))
-    return simd::encode_blocks(format, values, count, elements, scales, tensor_scale, rounding, random);
-  const BlockScaler scaler(format, tensor_scale);
-  const int bits = format.element.format().bits();
-  std::vector<std::uint8_t> codes(static_cast<std::size_t>(format.length));
-  std::vector<std::uint32_t> words(rounding.rounding == Rounding::stochastic ? codes.size() : 0);
-  auto* packed = static_cast<std::uint8_t*>(elements);
-  for (std::int64_t begin = 0, block = 0; begin < count; begin += format.length, ++block) {
-    const std::int64_t size = std::min<std::int64_t>(format.length, count - begin);
-    const BlockScale scale = scaler(largest_magnitude(values + begin, size));
-    store_code(format.scale, scales, block, scale.code);
-    if (!words.empty())
-      random_bits(random.seed, random.stream, random.first + static_cast<std::uint64_t>(begin), words.data(), size);
-    encode_block(format, scaler, scale, 1 / tensor_scale / scale.value, values + begin, size, rounding,
-                 words.empty() ? nullptr : words.data(), codes.data());
-    pack_codes(bits, codes.data(), size, packed + block * format.element_bytes());
+  const DefaultFloatState state;
+  Conversion saturating = conversion;
+  saturating.overflow = Overflow::saturate;
+  Group group(format, tensor_scale, saturating);
+  for (std::int64_t begin = 0; begin < count; begin += group.length()) {
+    const std::int64_t block = begin / format.length;
+    RandomWords words = random;
+    words.first += static_cast<std::uint64_t>(begin);
+    group.encode(values + begin, std::min(group.length(), count - begin),
+                 static_cast<std::uint8_t*>(elements) + block * format.element_bytes(),
+                 static_cast<std::uint8_t*>(scales) + block * format.scale.bytes(), words);
   }
 }
 
 void decode_blocks(const BlockFormat& format, const void* elements, const void* scales, std::int64_t count,
                    float* values, float tensor_scale) {
   check(format, tensor_scale);
-  if (simd::covers(format))
-    return simd::decode_blocks(format, elements, scales, count, values, tensor_scale);
-  const int bits = format.element.format().bits();
-  std::vector<std::uint8_t> codes(static_cast<std::size_t>(format.length));
-  const auto* packed = static_cast<const std::uint8_t*>(elements);
-  for (std::int64_t begin = 0, block = 0; begin < count; begin += format.length, ++block) {
-    const std::int64_t size = std::min<std::int64_t>(format.length, count - begin);
-    unpack_codes(bits, packed + block * format.element_bytes(), size, codes.data());
-    const double scale = decode(format.scale.format(), load_code(format.scale, scales, block));
-    for (std::int64_t i = 0; i < size; ++i) {
-      const double element = decode(format.element.format(), codes[static_cast<std::size_t>(i)]);
-      const auto value = static_cast<float>(element * scale);
-      values[begin + i] = format.has_tensor_scale ? value * tensor_scale : value;
-    }
-  }
-}
-
-void pack_codes(int bits, const std::uint8_t* codes, std::int64_t count, void* packed) {
-  auto* out = static_cast<std::uint8_t*>(packed);
-  std::uint32_t waiting = 0;
-  int have = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    waiting |= (codes[i] & ((1u << bits) - 1)) << have;
-    have += bits;
-    for (; have >= 8; have -= 8, waiting >>= 8) *out++ = static_cast<std::uint8_t>(waiting);
-  }
-  if (have > 0) *out = static_cast<std::uint8_t>(waiting);
-}
-
-void unpack_codes(int bits, const void* packed, std::int64_t count, std::uint8_t* codes) {
-  const auto* in = static_cast<const std::uint8_t*>(packed);
-  std::uint32_t waiting = 0;
-  int have = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (; have < bits; have += 8) waiting |= std::uint32_t{*in++} << have;
-    codes[i] = static_cast<std::uint8_t>(waiting & ((1u << bits) - 1));
-    waiting >>= bits;
-    have -= bits;
+  const DefaultFloatState state;
+  Group group(format, tensor_scale, {});
+  for (std::int64_t begin = 0; begin < count; begin += group.length()) {
+    const std::int64_t block = begin / format.length;
+    group.decode(static_cast<const std::uint8_t*>(elements) + block * format.element_bytes(),
+                 static_cast<const std::uint8_t*>(scales) + block * format.scale.bytes(),
+                 std::min(group.length(), count - begin), values + begin, tensor_scale);
   }
 }
 

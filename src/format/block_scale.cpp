@@ -2,67 +2,99 @@
 #include "format/block_scale.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
 
 namespace halftone {
 namespace {
 
 constexpr std::uint32_t kInfinity = 0x7F800000, kFraction = 0x7FFFFF;
 
+std::uint64_t smallest_code(const Format& scale) { return scale.has_zero ? 1 : 0; }
+
+std::uint64_t no_scale_code(const Format& scale) {
+  return has_nan(scale) ? detail::nan_code(scale) : detail::max_code(scale);
+}
+
+// 2^exponent for exponents from -127 to 127.
+float power_of_two_float(int exponent) {
+  return std::bit_cast<float>(exponent == -127 ? 1u << 22 : static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+
+// Of every positive finite float32, subnormal ones too.
+struct Binade {
+  int exponent;
+  std::uint32_t fraction;
+};
+Binade binade(std::uint32_t bits) {
+  if (bits > kFraction) return {static_cast<int>(bits >> 23) - 127, bits & kFraction};
+  const int lead = 31 - std::countl_zero(bits | 1);
+  return {lead - 149, (bits << (23 - lead)) & kFraction};
+}
+
+Conversion saturating() {
+  Conversion conversion;
+  conversion.overflow = Overflow::saturate;
+  return conversion;
+}
+
 }  // namespace
 
 BlockScaler::BlockScaler(const BlockFormat& format, float tensor_scale)
-    : scale_(format.scale.format()),
+    : scale_(format.scale),
       rule_(format.rule),
-      power_of_two_(format.rule != ScaleRule::nearest),
-      is_e8m0_(scale_.same_codes(float8_e8m0fnu.format())),
+      is_e8m0_(scale_.format().same_codes(float8_e8m0fnu.format())),
       max_value_(static_cast<float>(max_finite(format.element.format()))),
       encode_scale_(1 / tensor_scale) {
   const auto bits = std::bit_cast<std::uint32_t>(max_value_);
   max_exponent_ = static_cast<int>(bits >> 23) - 127;
-  max_fraction_ = bits & kFraction;
   // Digits of a number in the binade of the largest element.
   const Exact last = decode_exact(format.element.format(), detail::max_code(format.element.format()));
-  half_ulp_ = 1u << std::max(0, 24 - detail::width(last.n) - 1);
-  least_ = std::ilogb(min_subnormal(scale_));
-  greatest_ = std::ilogb(max_finite(scale_));
+  half_ulp_ = rule_ == ScaleRule::even ? 1u << std::max(0, 24 - detail::width(last.n) - 1) : 0;
+  up_beyond_ = rule_ == ScaleRule::ceil ? 0 : rule_ == ScaleRule::rceil ? bits & kFraction : kFraction;
+  // The reciprocal must be a float32 too.
+  least_ = std::max(std::ilogb(min_subnormal(scale_.format())), -127);
+  greatest_ = std::min(std::ilogb(max_finite(scale_.format())), 127);
 }
 
-// floor(log2 amax) of every positive finite float32, subnormal ones too; and the fraction above it.
-int BlockScaler::exponent_for(std::uint32_t amax) const {
-  if (rule_ == ScaleRule::even) amax = std::min(amax + half_ulp_, kInfinity);
-  const int lead = 31 - std::countl_zero(amax);
-  const bool subnormal = amax <= kFraction;
-  const int floor = subnormal ? lead - 149 : static_cast<int>(amax >> 23) - 127;
-  const std::uint32_t fraction = (subnormal ? amax << (23 - lead) : amax) & kFraction;
-  const bool above = rule_ == ScaleRule::ceil ? fraction != 0 : rule_ == ScaleRule::rceil && fraction > max_fraction_;
-  return floor - max_exponent_ + (above ? 1 : 0);
-}
-
-BlockScale BlockScaler::with_code(std::uint64_t code) const {
-  const auto value = static_cast<float>(decode(scale_, code));
-  const bool positive = value > 0 && std::isfinite(value);
-  return {code, value, positive ? std::ilogb(value) : 0};
-}
-
-BlockScale BlockScaler::operator()(std::uint32_t amax) const {
-  Conversion saturate;
-  saturate.overflow = Overflow::saturate;
-  if (amax >= kInfinity) {
-    BlockScale bad = with_code(has_nan(scale_) ? detail::nan_code(scale_) : detail::max_code(scale_));
-    bad.value = std::numeric_limits<float>::quiet_NaN();
-    return bad;
+void BlockScaler::operator()(const std::uint32_t* amax, std::int64_t blocks, void* codes,
+                             std::int32_t* exponents, float* factors) const {
+  const Format& scale = scale_.format();
+  if (!power_of_two()) nearest(amax, blocks, codes, factors);
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (amax[i] >= kInfinity) {
+      exponents[i] = kNoScale;
+      store_code(scale_, codes, i, no_scale_code(scale));
+    } else if (!power_of_two()) {
+      exponents[i] = 0;
+    } else {
+      const Binade at = binade(amax[i] + half_ulp_);
+      const int wanted = at.exponent - max_exponent_ + (at.fraction > up_beyond_ ? 1 : 0);
+      exponents[i] = amax[i] == 0 ? least_ : std::clamp(wanted, least_, greatest_);
+      factors[i] = power_of_two_float(-exponents[i]);
+      if (is_e8m0_) {
+        static_cast<std::uint8_t*>(codes)[i] = static_cast<std::uint8_t>(exponents[i] + 127);
+      } else {
+        store_code(scale_, codes, i, encode(scale, Exact{Exact::Kind::finite, false, 1, exponents[i]}, saturating()));
+      }
+    }
   }
-  const std::uint64_t smallest = scale_.has_zero ? 1 : 0;
-  if (amax == 0) return with_code(smallest);
-  if (!power_of_two_) {
-    const float wanted = std::bit_cast<float>(amax) / max_value_ * encode_scale_;
-    return with_code(std::max(encode(scale_, static_cast<double>(wanted), saturate), smallest));
+}
+
+// In float32, as NVIDIA's recipe: scale = amax / max * (1 / tensor scale), values times (1 / tensor scale) / scale.
+void BlockScaler::nearest(const std::uint32_t* amax, std::int64_t blocks, void* codes, float* factors) const {
+  for (std::int64_t i = 0; i < blocks; ++i)
+    factors[i] = amax[i] < kInfinity ? std::bit_cast<float>(amax[i]) / max_value_ * encode_scale_ : 0;
+  encode_row(scale_, factors, codes, blocks, saturating());
+  decode_row(scale_, codes, factors, blocks);
+  const auto smallest = static_cast<float>(min_subnormal(scale_.format()));
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (factors[i] < smallest) {
+      store_code(scale_, codes, i, smallest_code(scale_.format()));
+      factors[i] = smallest;
+    }
+    factors[i] = encode_scale_ / factors[i];
   }
-  const int exponent = std::clamp(exponent_for(amax), least_, greatest_);
-  if (is_e8m0_) return {static_cast<std::uint64_t>(exponent + 127), std::ldexp(1.0f, exponent), exponent};
-  return with_code(encode(scale_, Exact{Exact::Kind::finite, false, 1, exponent}, saturate));
 }
 
 }  // namespace halftone

@@ -1,44 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scale of one block, from the largest magnitude in it, in integers. Both the plain and the vector loops
-// of blocks take it from here.
+// The scales of blocks, from the largest magnitude in each. Both the plain and the vector loops of blocks take
+// them from here.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <utility>
+#include <limits>
 
 #include "halftone/block.h"
 
 namespace halftone {
-
-struct BlockScale {
-  std::uint64_t code;
-  float value;   // of the scale; NaN in a block that has NaN or infinity
-  int exponent;  // value = 2^exponent, where it is a power of two
-};
 
 // What the rule needs to know of a block format.
 class BlockScaler {
  public:
   BlockScaler(const BlockFormat& format, float tensor_scale);
 
-  // `amax` is the largest magnitude as the bits of a float32, those of NaN above all others.
-  BlockScale operator()(std::uint32_t amax) const;
+  // `amax` has the largest magnitude of each block as the bits of a float32, those of NaN above all others.
+  // Writes the code of each scale; its exponent where scales are powers of two (otherwise 0); and the factor
+  // that divides the values by scale and tensor scale. A block that cannot have a scale has the exponent kNoScale.
+  static constexpr std::int32_t kNoScale = std::numeric_limits<std::int32_t>::max();
+  void operator()(const std::uint32_t* amax, std::int64_t blocks, void* codes, std::int32_t* exponents,
+                  float* factors) const;
 
-  bool power_of_two() const { return power_of_two_; }
+  bool power_of_two() const { return rule_ != ScaleRule::nearest; }
 
  private:
-  int exponent_for(std::uint32_t amax) const;
-  BlockScale with_code(std::uint64_t code) const;
+  void nearest(const std::uint32_t* amax, std::int64_t blocks, void* codes, float* factors) const;
 
-  const Format& scale_;
+  DType scale_;
   ScaleRule rule_;
-  int max_exponent_;              // floor(log2 max)
-  std::uint32_t max_fraction_;    // of the largest element, as the fraction of a float32
-  std::uint32_t half_ulp_;        // of the element's precision, likewise
-  int least_, greatest_;          // exponents of the scale format
-  bool power_of_two_, is_e8m0_;
+  int max_exponent_;         // floor(log2 max)
+  std::uint32_t half_ulp_;   // added to amax by the rule `even`: half an ulp of the element, as a float32
+  std::uint32_t up_beyond_;  // the fraction of amax above which the next power of two is taken
+  int least_, greatest_;        // exponents of the scale format
+  bool is_e8m0_;
   float max_value_, encode_scale_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks in vectors: signed elements of 4, 6 or 8 bits in blocks of a multiple of 16.
+// Whole blocks in vectors: elements of at most 8 bits that rows_simd.h covers, in blocks of a multiple of 16.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,23 @@
 
 namespace halftone::simd {
 
+// What is worked on at a time: elements that, as floats, fit the first-level cache.
+inline constexpr std::int64_t kGroup = 2048;
+
 bool covers(const BlockFormat& format);
 
-// As in block.h; REQUIRES covers(format), and a conversion that saturates.
-void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
-                   void* scales, float tensor_scale, const Conversion& conversion, const RandomWords& random);
-void decode_blocks(const BlockFormat& format, const void* elements, const void* scales, std::int64_t count,
-                   float* values, float tensor_scale);
+// The largest magnitude of each block, as the bits of a float32.
+void largest_magnitudes(const BlockFormat& format, const float* values, std::int64_t blocks,
+                        std::uint32_t* amax);
+
+// Codes, a byte each, of values divided by 2^exponent or multiplied by the factor of their block
+// (block_scale.h). The conversion saturates; `words` has a random word for each value or is null.
+void encode_elements(const BlockFormat& format, bool power_of_two, const float* values, std::int64_t blocks,
+                     const std::int32_t* exponents, const float* factors, const Conversion& conversion,
+                     const std::uint32_t* words, std::uint8_t* codes);
+
+// element * scale * tensor scale.
+void decode_elements(const BlockFormat& format, const std::uint8_t* codes, std::int64_t blocks,
+                     const float* scales, float tensor_scale, float* values);
 
 }  // namespace halftone::simd

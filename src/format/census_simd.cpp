@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled once per instruction set by Highway's foreach_target.h. Everything is compared as integers, which
-// order like the magnitudes they encode, so subnormals count whatever the state of the processor.
+// order like the magnitudes they encode, so subnormals count whatever the state of the processor. What is
+// rare costs little: overflow is looked for only where the exponents reach it, and the histogram compares the
+// exponents with each value between the lowest and the highest of the piece, which are few.
 #include "format/census_simd.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "format/rows_simd.h"
 
@@ -21,13 +22,17 @@
 #define HALFTONE_CENSUS_SIMD_ONCE
 namespace halftone::simd {
 
-// Of values beyond the ends, which differ where the format is two's complement; as bits of float32.
+// Compared at a time: `before` and `after` fill the first-level cache.
+inline constexpr std::int64_t kCensusPiece = 2048;
+
+// The largest and the lowest value and the smallest normal one, as bits of float32.
 struct Ends {
   std::int32_t largest, lowest, min_normal;
 };
 
 struct Counts {
   std::int64_t exact, to_subnormal, to_zero, saturated, to_infinity, to_nan, nan;
+  std::array<std::int64_t, 256> fields;  // values by exponent field
 };
 
 }  // namespace halftone::simd
@@ -37,37 +42,80 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `before` and `after` hold `count` floats each, a multiple of the lanes of every target.
-void count_piece(const Ends& ends, const float* before, const float* after, std::int64_t count,
-                 Counts& counts) {
-  const hn::ScalableTag<std::int32_t> d;
-  using V = hn::Vec<decltype(d)>;
+using D = hn::ScalableTag<std::int32_t>;
+using V = hn::Vec<D>;
+
+struct Fields {
+  int lowest, highest;
+};
+
+// Counts the exponent fields of a whole piece.
+HWY_INLINE Fields count_fields(const float* before, Counts& counts) {
+  const D d;
+  const hn::ScalableTag<std::uint8_t> bytes;
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<std::uint8_t, D> narrow;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d)), width = static_cast<std::int64_t>(hn::Lanes(bytes));
+  alignas(64) std::uint8_t fields[kCensusPiece];
+  V low = hn::Set(d, 255), high = hn::Zero(d);
+  for (std::int64_t i = 0; i < kCensusPiece; i += lanes) {
+    const auto bits = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(before + i));
+    const V field = hn::BitCast(d, hn::ShiftRight<24>(hn::ShiftLeft<1>(bits)));
+    low = hn::Min(low, field);
+    high = hn::Max(high, field);
+    hn::StoreU(hn::DemoteTo(narrow, field), narrow, fields + i);
+  }
+  const int lowest = hn::GetLane(hn::MinOfLanes(d, low)), highest = hn::GetLane(hn::MaxOfLanes(d, high));
+  constexpr int kFew = 64;
+  if (highest - lowest > kFew) {
+    for (std::uint8_t field : fields) ++counts.fields[field];
+  } else {
+    for (int field = lowest; field <= highest; ++field) {
+      const auto wanted = hn::Set(bytes, static_cast<std::uint8_t>(field));
+      std::size_t found = 0;
+      for (std::int64_t i = 0; i < kCensusPiece; i += width)
+        found += hn::CountTrue(bytes, hn::Eq(hn::Load(bytes, fields + i), wanted));
+      counts.fields[static_cast<std::size_t>(field)] += static_cast<std::int64_t>(found);
+    }
+  }
+  return {lowest, highest};
+}
+
+void count_piece(const Ends& ends, const float* before, const float* after, Counts& counts) {
+  const D d;
+  const Fields fields = count_fields(before, counts);
   const V zero = hn::Zero(d), mask = hn::Set(d, 0x7FFFFFFF), infinity = hn::Set(d, 0x7F800000);
   const V largest = hn::Set(d, ends.largest), lowest = hn::Set(d, ends.lowest);
   const V min_normal = hn::Set(d, ends.min_normal);
+  const bool may_overflow = fields.highest >= (std::min(ends.largest, ends.lowest) >> 23);
   V exact = zero, to_subnormal = zero, to_zero = zero, saturated = zero, to_infinity = zero, to_nan = zero,
     nan = zero;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t i = 0; i < count; i += lanes) {
+  for (std::int64_t i = 0; i < kCensusPiece; i += lanes) {
     const V x = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(before + i));
     const V y = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(after + i));
     const V size = hn::And(x, mask), result = hn::And(y, mask);
-    const V end = hn::IfThenElse(hn::Lt(x, zero), lowest, largest);
     // Each class takes what the classes before it left.
-    const auto is_nan = hn::Gt(size, infinity);
-    const auto is_to_nan = hn::AndNot(is_nan, hn::Gt(result, infinity));
-    const auto is_same = hn::Or(hn::Eq(x, y), hn::Eq(hn::Or(size, result), zero));
-    const auto is_exact = hn::AndNot(is_nan, is_same);
-    const auto done = hn::Or(hn::Or(is_nan, is_to_nan), is_exact);
-    const auto is_to_infinity = hn::AndNot(done, hn::Eq(result, infinity));
-    const auto is_saturated = hn::AndNot(hn::Or(done, is_to_infinity), hn::Gt(size, end));
-    const auto small = hn::AndNot(hn::Or(done, is_saturated), hn::Lt(result, min_normal));
+    auto done = hn::Or(hn::Eq(x, y), hn::Eq(hn::Or(size, result), zero));
+    if (may_overflow) {
+      const auto is_nan = hn::Gt(size, infinity);
+      const auto is_to_nan = hn::AndNot(is_nan, hn::Gt(result, infinity));
+      done = hn::AndNot(is_nan, done);
+      exact = hn::Add(exact, hn::VecFromMask(d, done));
+      done = hn::Or(hn::Or(is_nan, is_to_nan), done);
+      const auto is_to_infinity = hn::AndNot(done, hn::Eq(result, infinity));
+      const V end = hn::IfThenElse(hn::Lt(x, zero), lowest, largest);
+      const auto is_saturated = hn::AndNot(hn::Or(done, is_to_infinity), hn::Gt(size, end));
+      done = hn::Or(done, hn::Or(is_to_infinity, is_saturated));
+      nan = hn::Add(nan, hn::VecFromMask(d, is_nan));
+      to_nan = hn::Add(to_nan, hn::VecFromMask(d, is_to_nan));
+      to_infinity = hn::Add(to_infinity, hn::VecFromMask(d, is_to_infinity));
+      saturated = hn::Add(saturated, hn::VecFromMask(d, is_saturated));
+    } else {
+      exact = hn::Add(exact, hn::VecFromMask(d, done));
+    }
+    const auto small = hn::AndNot(done, hn::Lt(result, min_normal));
     const auto is_zero = hn::And(small, hn::Eq(result, zero));
-    nan = hn::Add(nan, hn::VecFromMask(d, is_nan));
-    to_nan = hn::Add(to_nan, hn::VecFromMask(d, is_to_nan));
-    exact = hn::Add(exact, hn::VecFromMask(d, is_exact));
-    to_infinity = hn::Add(to_infinity, hn::VecFromMask(d, is_to_infinity));
-    saturated = hn::Add(saturated, hn::VecFromMask(d, is_saturated));
     to_zero = hn::Add(to_zero, hn::VecFromMask(d, is_zero));
     to_subnormal = hn::Add(to_subnormal, hn::VecFromMask(d, hn::AndNot(is_zero, small)));
   }
@@ -88,30 +136,6 @@ HWY_EXPORT(count_piece);
 
 std::int32_t bits_of(double magnitude) { return std::bit_cast<std::int32_t>(static_cast<float>(magnitude)); }
 
-// By exponent field; four tables, so that equal neighbours do not wait for each other.
-class Histogram {
- public:
-  void add(const float* values, std::int64_t count) {
-    std::int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      std::array<std::uint64_t, 2> bits;
-      std::memcpy(bits.data(), values + i, sizeof(bits));
-      ++tables_[0][bits[0] >> 23 & 0xFF];
-      ++tables_[1][bits[0] >> 55 & 0xFF];
-      ++tables_[2][bits[1] >> 23 & 0xFF];
-      ++tables_[3][bits[1] >> 55 & 0xFF];
-    }
-    for (; i < count; ++i) ++tables_[0][std::bit_cast<std::uint32_t>(values[i]) >> 23 & 0xFF];
-  }
-
-  std::uint32_t at(std::size_t field) const {
-    return tables_[0][field] + tables_[1][field] + tables_[2][field] + tables_[3][field];
-  }
-
- private:
-  std::array<std::array<std::uint32_t, 256>, 4> tables_{};
-};
-
 void count_subnormals(const float* values, std::int64_t count, Census& census) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFF;
@@ -123,34 +147,26 @@ void count_subnormals(const float* values, std::int64_t count, Census& census) {
 
 void count_narrow(const Format& format, const float* values, const void* codes, std::int64_t count,
                   Census& census) {
-  constexpr std::int64_t kPiece = 512;  // also the zeros that fill the last piece are exact: taken off below
-  constexpr std::int64_t kWhole = std::int64_t{1} << 30;  // the histogram counts in 32 bits
   const Ends ends{bits_of(max_finite(format)), bits_of(-decode(format, detail::lowest_code(format))),
                   bits_of(min_normal(format))};
   Counts counts{};
-  std::int64_t padding = 0;
-  std::array<float, kPiece> before, after;
-  for (std::int64_t start = 0; start < count; start += kWhole) {
-    const std::int64_t stop = std::min(count, start + kWhole);
-    Histogram histogram;
-    for (std::int64_t begin = start; begin < stop; begin += kPiece) {
-      const std::int64_t size = std::min(kPiece, stop - begin);
-      const float* from = values + begin;
-      decode_narrow(format, static_cast<const unsigned char*>(codes) + begin * format.bytes(), after.data(), size);
-      histogram.add(from, size);
-      if (size < kPiece) {
-        std::copy_n(from, size, before.data());
-        std::fill(before.begin() + size, before.end(), 0.0f);
-        std::fill(after.begin() + size, after.end(), 0.0f);
-        padding += kPiece - size;
-        from = before.data();
-      }
-      HWY_DYNAMIC_DISPATCH(count_piece)(ends, from, after.data(), kPiece, counts);
+  std::int64_t padding = 0;  // zeros that fill the last piece, which count as exact
+  std::array<float, kCensusPiece> before, after;
+  for (std::int64_t begin = 0; begin < count; begin += kCensusPiece) {
+    const std::int64_t size = std::min(kCensusPiece, count - begin);
+    const float* from = values + begin;
+    decode_narrow(format, static_cast<const unsigned char*>(codes) + begin * format.bytes(), after.data(), size);
+    if (size < kCensusPiece) {
+      std::copy_n(from, size, before.data());
+      std::fill(before.begin() + size, before.end(), 0.0f);
+      std::fill(after.begin() + size, after.end(), 0.0f);
+      padding = kCensusPiece - size;
+      from = before.data();
     }
-    for (std::size_t field = 1; field < 255; ++field)
-      census.at(static_cast<int>(field) - 127) += histogram.at(field);
-    if (histogram.at(0) != 0) count_subnormals(values + start, stop - start, census);
+    HWY_DYNAMIC_DISPATCH(count_piece)(ends, from, after.data(), counts);
   }
+  for (std::size_t field = 1; field < 255; ++field) census.at(static_cast<int>(field) - 127) += counts.fields[field];
+  if (counts.fields[0] > padding) count_subnormals(values, count, census);
   counts.exact -= padding;
   census.exact += counts.exact, census.to_subnormal += counts.to_subnormal, census.to_zero += counts.to_zero;
   census.saturated += counts.saturated, census.to_infinity += counts.to_infinity;

@@ -12,14 +12,15 @@ bool holds(const Format& outer, const Format& inner) {
   if (outer == inner) return true;
   if (outer.is_signed < inner.is_signed || outer.has_zero < inner.has_zero) return false;
   const Exact last = decode_exact(outer, detail::max_code(outer)),
-              need = decode_exact(inner, detail::max_code(inner));
+              need = decode_exact(inner, detail::max_code(inner)),
+              lowest = decode_exact(inner, detail::lowest_code(inner));  // in two's complement one further
   const auto top = [](const Exact& x) { return x.exponent + detail::width(x.n); };
   if (detail::is_integer(outer)) {
     return detail::is_integer(inner) && detail::least_exponent(outer) <= detail::least_exponent(inner) &&
            top(last) >= top(need);
   }
   const bool reaches = top(last) > top(need) || (top(last) == top(need) && max_finite(outer) >= max_finite(inner));
-  return outer.precision() >= inner.precision() && reaches &&
+  return outer.precision() >= inner.precision() && reaches && top(last) >= top(lowest) &&
          detail::least_exponent(outer) <= detail::least_exponent(inner) && has_nan(outer) >= has_nan(inner) &&
          has_infinity(outer) >= has_infinity(inner) && has_negative_zero(outer) >= has_negative_zero(inner);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "halftone/conversion.h"
@@ -21,7 +22,7 @@ struct Layout {
         sign_shift(32 - f.bits()),
         least(detail::least_exponent(f)),
         is_fixed(detail::is_integer(f)),
-        first_binade(is_fixed ? never : 127 + f.mantissa_bits + least),
+        first_binade(127 + f.mantissa_bits + least),
         least_value(static_cast<float>(min_subnormal(f))),
         sign(static_cast<std::int32_t>(detail::sign_bit(f))),
         mask(static_cast<std::int32_t>(detail::low_bits(f.bits()))),
@@ -33,9 +34,8 @@ struct Layout {
         payload(f.specials == Specials::ieee && f.mantissa_bits > 0 ? 0x7FFFFF : 0),
         signed_zero(has_negative_zero(f) && c.negative_zero == NegativeZero::keep),
         signed_nan(has_nan(f) && (f.specials == Specials::ieee || f.specials == Specials::nan_only)),
-        flush_below(c.subnormals == Subnormals::flush && !is_fixed
-                        ? std::bit_cast<std::int32_t>(static_cast<float>(min_normal(f)))
-                        : 0),
+        flushes(c.subnormals == Subnormals::flush && !is_fixed),
+        limit((127 + std::ilogb(max_finite(f)) + 1) << 23),
         first_special(f.specials == Specials::ieee || f.specials == Specials::nan_only ||
                               f.specials == Specials::extended
                           ? largest + 1
@@ -46,6 +46,7 @@ struct Layout {
         nan_code(f.specials == Specials::nan_zero || f.specials == Specials::extended ? sign : never),
         rebias((127 - f.bias) << 23),
         rounding(c.rounding),
+        random_bits(c.random_bits),
         random_mask(c.random_bits >= 32 ? ~0u : ~(~0u >> c.random_bits)) {}
 
   static std::int32_t code(std::uint64_t bits) { return static_cast<std::int32_t>(bits); }
@@ -55,10 +56,11 @@ struct Layout {
     return code(encode(f, Exact{Exact::Kind::finite, negative, 1, 100'000}, c));
   }
 
-  // Whether nearest even is all there is to do: one overflow code, signs of zeros and NaNs kept.
-  bool is_plain() const {
-    return rounding == Rounding::nearest_even && !is_fixed && signed_zero && signed_nan && flush_below == 0 &&
-           over[0] == infinity[0];
+  // To nearest even with one outcome of overflow, within the range in which encoder-inl.h can round by adding.
+  bool fits_addition() const {
+    const bool one_overflow = over[1] == (over[0] | sign) && infinity[0] == over[0] && infinity[1] == over[1];
+    return rounding == Rounding::nearest_even && !flushes && mantissa_bits > 0 && (is_fixed || one_overflow) &&
+           first_binade > 0 && (limit >> 23) + shift < 255;
   }
 
   std::int32_t mantissa_bits, shift, unused, sign_shift, least;
@@ -67,8 +69,11 @@ struct Layout {
   float least_value;
   std::int32_t sign, mask, largest, over[2], infinity[2], nan, payload;
   bool signed_zero, signed_nan;
-  std::int32_t flush_below, first_special, first_nan, nan_code, rebias;
+  bool flushes;
+  std::int32_t limit;  // a power of two that overflows, as the bits of a float32
+  std::int32_t first_special, first_nan, nan_code, rebias;
   Rounding rounding;
+  int random_bits;
   std::uint32_t random_mask;
 };
 
@@ -80,6 +85,14 @@ inline Kind kind(const Format& format) {
   Format leading = float32.format();
   leading.mantissa_bits = format.mantissa_bits;
   return format.same_codes(leading) && format.mantissa_bits < 23 ? Kind::brain : Kind::any;
+}
+
+// Whether the codes are the leading bits of a float32 after an addition of integers.
+inline bool leads(const Format& format, const Conversion& c) {
+  Conversion common = c;
+  if (c.rounding == Rounding::stochastic) common.rounding = Rounding::nearest_even;
+  common.random_bits = Conversion{}.random_bits;
+  return kind(format) == Kind::brain && format.mantissa_bits > 0 && common == Conversion{};
 }
 
 }  // namespace halftone::simd

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "format/rounding_words.h"
 #include "format/rows_simd.h"
 #include "halftone/census.h"
 #include "halftone/conversion.h"
-#include "halftone/random.h"
 
 namespace halftone {
 namespace {
@@ -50,7 +50,7 @@ void copy(const void* from, void* to, std::int64_t count, std::size_t bytes) {
 }
 
 // Calls body(begin, count) on pieces that fit a buffer on the stack.
-constexpr std::int64_t kPiece = 512;
+constexpr std::int64_t kPiece = 2048;
 
 template <class Body>
 void in_pieces(std::int64_t count, const Body& body) {
@@ -81,8 +81,8 @@ void encode_values(DType dtype, const Real* values, void* codes, std::int64_t co
   std::array<Real, kPiece> before;  // the values, where the codes go over them
   auto* to = static_cast<unsigned char*>(codes);
   in_pieces(count, [&](std::int64_t begin, std::int64_t size) {
-    if (stochastic)
-      random_bits(random.seed, random.stream, random.first + static_cast<std::uint64_t>(begin), words.data(), size);
+    const RandomWords here{random.seed, random.stream, random.first + static_cast<std::uint64_t>(begin)};
+    if (stochastic) rounding_words(here, conversion.random_bits, words.data(), size);
     const Real* from = values + begin;
     if (census != nullptr && static_cast<const void*>(values) == codes)
       from = std::copy_n(from, size, before.data()) - size;
@@ -90,6 +90,15 @@ void encode_values(DType dtype, const Real* values, void* codes, std::int64_t co
     encode_piece(dtype, from, piece, size, conversion, stochastic ? words.data() : nullptr);
     if (census != nullptr) count_row(dtype, from, piece, size, *census);
   });
+}
+
+// The exponent field of a float32, but for the ends: 2^-127 is subnormal there, and the last code is NaN.
+void decode_powers_of_two(const void* codes, float* values, std::int64_t count) {
+  const auto* bytes = static_cast<const unsigned char*>(codes);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t code = bytes[i];
+    values[i] = std::bit_cast<float>(code == 0 ? 0x400000u : code == 255 ? 0x7FC00000u : code << 23);
+  }
 }
 
 // Decoding by table: every format of 8 bits that the vector loops do not cover.
@@ -111,6 +120,7 @@ void decode_row(DType dtype, const void* codes, float* values, std::int64_t coun
   if (detail::is_double(format)) return convert<double>(codes, values, count);
   if (format.same_codes(uint8.format())) return convert<std::uint8_t>(codes, values, count);
   if (format.same_codes(int32.format())) return convert<std::int32_t>(codes, values, count);
+  if (format.same_codes(float8_e8m0fnu.format())) return decode_powers_of_two(codes, values, count);
   if (format.bytes() == 1 && count >= 256) return decode_bytes(dtype, codes, values, count);
   decode_codes(dtype, codes, values, count);
 }

@@ -8,13 +8,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/float_state.h"
+
 #define HWY_DISABLED_TARGETS HWY_SSSE3
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "format/rows_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "format/lanes-inl.h"
+#include "format/encoder-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::simd::HWY_NAMESPACE {
@@ -46,20 +48,17 @@ HWY_INLINE void decode_any(const Layout& f, const void* codes, float* values, st
   });
 }
 
-template <class Code, bool kPlain>
-HWY_INLINE void encode_any(const Layout& f, const float* values, void* codes, std::int64_t count,
-                           const std::uint32_t* words) {
-  const Encoder<kPlain> encoder(f);
-  const I di;
-  const VI no_scale = hn::Zero(di);
+// Encodes vector by vector with encode(bits, random), which gives codes.
+template <class Code, class Encode>
+HWY_INLINE void encode_with(const Layout& f, const float* values, void* codes, std::int64_t count,
+                            const std::uint32_t* words, const Encode& encode) {
   std::uint32_t last[kMaxLanes] = {};  // words of the vector that goes beyond the end
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(F()));
-  if (words != nullptr)
-    std::copy(words + count / lanes * lanes, words + count, last);
+  if (words != nullptr) std::copy(words + count / lanes * lanes, words + count, last);
   each_vector<float, Code>(values, codes, count, [&](const float* from, Code* to, std::int64_t i) HWY_ATTR {
     VU random = hn::Zero(U());
-    if (!kPlain && words != nullptr) random = hn::LoadU(U(), i + lanes <= count ? words + i : last);
-    const VI code = encoder(hn::BitCast(di, hn::LoadU(F(), from)), no_scale, random);
+    if (words != nullptr) random = hn::LoadU(U(), i + lanes <= count ? words + i : last);
+    const VI code = encode(hn::BitCast(I(), hn::LoadU(F(), from)), random);
     store_codes(sizeof(Code) == 4 ? hn::ShiftLeftSame(code, f.unused) : code, to);
   });
 }
@@ -92,26 +91,6 @@ HWY_INLINE void decode_brain(const Layout& f, const void* codes, float* values, 
   });
 }
 
-// Rounding may carry into infinity, which is where it should.
-template <class Code>
-HWY_INLINE void encode_brain(const Layout& f, const float* values, void* codes, std::int64_t count) {
-  const I di;
-  const U du;
-  const int drop = f.shift;
-  const VU almost_half = hn::Set(du, (1u << (drop - 1)) - 1), one = hn::Set(du, 1);
-  const VU quiet = hn::Set(du, 1u << std::max(f.mantissa_bits - 1, 0));
-  const VI infinity = hn::Set(di, 0x7F800000), magnitude_mask = hn::Set(di, 0x7FFFFFFF);
-  each_vector<float, Code>(values, codes, count, [&](const float* from, Code* to, std::int64_t) HWY_ATTR {
-    const VU bits = hn::BitCast(du, hn::LoadU(F(), from));
-    const VU kept = hn::ShiftRightSame(bits, drop);
-    const VU sum = hn::Add(bits, hn::Add(almost_half, hn::And(kept, one)));
-    const auto is_nan = hn::Gt(hn::And(hn::BitCast(di, bits), magnitude_mask), infinity);
-    const VI code = hn::IfThenElse(is_nan, hn::BitCast(di, hn::Or(kept, quiet)),
-                                   hn::BitCast(di, hn::ShiftRightSame(sum, drop)));
-    store_codes(sizeof(Code) == 4 ? hn::ShiftLeftSame(code, f.unused) : code, to);
-  });
-}
-
 template <class Code>
 void decode_as(const Format& format, const Layout& f, const void* codes, float* values, std::int64_t count) {
   if (kind(format) == Kind::brain && f.mantissa_bits > 0) return decode_brain<Code>(f, codes, values, count);
@@ -128,27 +107,44 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
   decode_as<std::uint32_t>(format, f, codes, values, count);
 }
 
+template <class Code, Signs kSigns>
+void encode_nearest(const Layout& f, const float* values, void* codes, std::int64_t count) {
+  const NearestEncoder<kSigns> encoder(f);
+  encode_with<Code>(f, values, codes, count, nullptr, [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
+}
+
 template <class Code>
-void encode_as(const Format& format, const Layout& f, bool to_infinity, const float* values, void* codes,
+void encode_as(const Format& format, const Conversion& conversion, const float* values, void* codes,
                std::int64_t count, const std::uint32_t* words) {
-  if (!f.is_plain()) return encode_any<Code, false>(f, values, codes, count, words);
-  if (to_infinity && kind(format) == Kind::brain && f.mantissa_bits > 0)
-    return encode_brain<Code>(f, values, codes, count);
-  encode_any<Code, true>(f, values, codes, count, words);
+  const Layout f(format, conversion);
+  if (leads(format, conversion)) {
+    const LeadingEncoder encoder(f);
+    if (words == nullptr)
+      return encode_with<Code>(f, values, codes, count, nullptr,
+                               [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
+    return encode_with<Code>(f, values, codes, count, words,
+                             [&](VI bits, VU random) HWY_ATTR { return encoder.stochastic(bits, random); });
+  }
+  if (f.fits_addition()) {
+    if (f.is_fixed) return encode_nearest<Code, Signs::complement>(f, values, codes, count);
+    if (f.signed_zero && f.signed_nan) return encode_nearest<Code, Signs::kept>(f, values, codes, count);
+    return encode_nearest<Code, Signs::some>(f, values, codes, count);
+  }
+  const AnyEncoder encoder(f);
+  const VI no_scale = hn::Zero(I());
+  encode_with<Code>(f, values, codes, count, words,
+                    [&](VI bits, VU random) HWY_ATTR { return encoder(bits, no_scale, random); });
 }
 
 void encode_loop(const Format& format, const float* values, void* codes, std::int64_t count,
                  const Conversion& conversion, const std::uint32_t* words) {
-  const Layout f(format, conversion);
-  const bool to_infinity = conversion.overflow == Overflow::to_special;
 #ifdef HALFTONE_HALF
-  if (kind(format) == Kind::half && f.is_plain() && to_infinity) return encode_half(values, codes, count);
+  if (kind(format) == Kind::half && conversion == Conversion{}) return encode_half(values, codes, count);
 #endif
-  if (format.bytes() == 1)
-    return encode_as<std::uint8_t>(format, f, to_infinity, values, codes, count, words);
-  if (format.bytes() == 2)
-    return encode_as<std::uint16_t>(format, f, to_infinity, values, codes, count, words);
-  encode_as<std::uint32_t>(format, f, to_infinity, values, codes, count, words);
+  const DefaultFloatState state;
+  if (format.bytes() == 1) return encode_as<std::uint8_t>(format, conversion, values, codes, count, words);
+  if (format.bytes() == 2) return encode_as<std::uint16_t>(format, conversion, values, codes, count, words);
+  encode_as<std::uint32_t>(format, conversion, values, codes, count, words);
 }
 #undef HALFTONE_HALF
 
