@@ -44,7 +44,12 @@ inline constexpr Recipe kRecipes[] = {
     {"bfloat16_pure",     bfloat16, bfloat16,  MasterWeights::none,         LossScaling::none,    "ablation: small updates vanish, sooner"},
 };
 // clang-format on
-const Recipe& find_recipe(std::string_view name);  // throws ValueError listing the names
+
+// A row of the table, or one made from the name of a signed floating format (as float8_e5m2 or e5m7): matmuls
+// in it, float32 parameters, dynamic loss scaling where its range is short of float32's. Throws ValueError
+// listing the names; find_recipe_if returns null instead.
+const Recipe& find_recipe(std::string_view name);
+const Recipe* find_recipe_if(std::string_view name);
 std::string_view to_string(MasterWeights master);
 std::string_view to_string(LossScaling scaling);
 

@@ -151,7 +151,7 @@ class Tensor {
   std::shared_ptr<Body> body_;
 };
 
-// Factories. Values are rounded once into the format.
+// Factories. Values are rounded once into the format. zeros throws DTypeError where the format has no zero.
 Tensor empty(const Shape& shape, DType dtype = float32);
 Tensor zeros(const Shape& shape, DType dtype = float32);
 Tensor ones(const Shape& shape, DType dtype = float32);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/error.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
 #include "halftone/tensor.h"
@@ -34,6 +35,8 @@ Tensor generate(const Shape& shape, DType dtype, const F& value) {
 Tensor empty(const Shape& shape, DType dtype) { return Tensor(shape, dtype); }
 
 Tensor zeros(const Shape& shape, DType dtype) {
+  if (!dtype.format().has_zero)
+    throw DTypeError("zeros", std::string(dtype.name()), "a format that has a zero", "ones");
   Tensor result(shape, dtype);
   if (result.bytes() > 0) std::memset(result.raw_mutable(), 0, static_cast<std::size_t>(result.bytes()));
   return result;

@@ -137,9 +137,10 @@ std::string to_string(const Field& field, const Config& config) {
 
 std::string complaint(const Field& field, const Config& config) {
   if (const auto* text = std::get_if<std::string Config::*>(&field.member)) {
+    if (field.name == "recipe" && amp::find_recipe_if(config.*(*text)) != nullptr) return "";
     const auto names = names_for(field.name, config);
     if (std::find(names.begin(), names.end(), config.*(*text)) != names.end()) return "";
-    return join(names);
+    return join(names) + (field.name == "recipe" ? ", or the name of a format to compute in" : "");
   }
   const auto within = [&](double value) {
     return value >= field.low && value <= field.high;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "halftone/ops.h"
@@ -33,15 +35,34 @@ constexpr Code kCodes[] = {{float64, "F64"},
                            {bfloat16, "BF16"},
                            {float8_e4m3fn, "F8_E4M3"},
                            {float8_e5m2, "F8_E5M2"},
+                           {float8_e8m0fnu, "F8_E8M0"},
                            {int64, "I64"},
                            {int32, "I32"},
                            {uint8, "U8"}};
 
-std::string_view code_of(const Parameter& tensor) {
+// A format that safetensors does not know is written as unsigned integers, its codes, and named in the metadata
+// under this prefix and the name of the tensor.
+constexpr std::string_view kFormatOf = "halftone.format.";
+constexpr std::string_view kUnsigned[] = {"", "U8", "U16", "", "U32", "", "", "", "U64"};  // by bytes
+
+std::string_view code_of(DType dtype) {
   for (const Code& code : kCodes)
-    if (code.dtype == tensor.value.dtype()) return code.name;
-  throw DTypeError("save_state", fmt::format("{} is {}", tensor.name, tensor.value.dtype().name()),
-                   "a format that safetensors knows");
+    if (code.dtype == dtype) return code.name;
+  return "";
+}
+
+// Only a format that the reader can find again by its name.
+void name_format(const Parameter& tensor, std::map<std::string, std::string>& metadata) {
+  const DType dtype = tensor.value.dtype();
+  try {
+    if (find_dtype(dtype.name()) == dtype) {
+      metadata[std::string(kFormatOf) + tensor.name] = dtype.name();
+      return;
+    }
+  } catch (const DTypeError&) {
+  }
+  throw DTypeError("save_state", fmt::format("{} is {}", tensor.name, dtype.name()),
+                   "a format that can be found by its name", "a systematic name such as e5m7 for it");
 }
 
 Tensor contiguous(const Tensor& tensor) {
@@ -69,13 +90,18 @@ std::string make_header(const State& state, const std::vector<std::size_t>& orde
     offset += state.tensors[i].value.bytes();
   }
   Json header = Json::object();
-  if (!state.metadata.empty()) header[std::string(kMetadata)] = state.metadata;
+  std::map<std::string, std::string> metadata = state.metadata;
+  for (const Parameter& tensor : state.tensors)
+    if (code_of(tensor.value.dtype()).empty()) name_format(tensor, metadata);
+  if (!metadata.empty()) header[std::string(kMetadata)] = metadata;
   for (std::size_t i = 0; i < state.tensors.size(); ++i) {
     const Parameter& tensor = state.tensors[i];
     if (tensor.name == kMetadata || header.contains(tensor.name))
       throw ValueError("save_state", fmt::format("the tensor name \"{}\"", tensor.name), "a name of its own");
     const Shape& shape = tensor.value.shape();
-    header[tensor.name] = {{"dtype", code_of(tensor)},
+    const DType dtype = tensor.value.dtype();
+    const std::string_view code = code_of(dtype);
+    header[tensor.name] = {{"dtype", code.empty() ? kUnsigned[dtype.bytes()] : code},
                            {"shape", std::vector<std::int64_t>(shape.begin(), shape.end())},
                            {"data_offsets", {begins[i], begins[i] + tensor.value.bytes()}}};
   }
@@ -109,11 +135,10 @@ class Reader {
       std::size_t tensor;
     };
     std::vector<Extent> extents;
+    if (header_.contains(kMetadata)) state.metadata = read_metadata(header_[kMetadata]);
+    take_formats(state.metadata);
     for (const auto& item : header_.items()) {
-      if (item.key() == kMetadata) {
-        state.metadata = read_metadata(item.value());
-        continue;
-      }
+      if (item.key() == kMetadata) continue;
       const Entry entry = read_entry(item.key(), item.value());
       extents.push_back({entry.begin, entry.end, names_.size()});
       names_.push_back(item.key());
@@ -197,6 +222,29 @@ class Reader {
     return metadata;
   }
 
+  // Moves the names of formats out of the metadata.
+  void take_formats(std::map<std::string, std::string>& metadata) {
+    for (auto it = metadata.lower_bound(std::string(kFormatOf));
+         it != metadata.end() && it->first.rfind(kFormatOf, 0) == 0; it = metadata.erase(it))
+      formats_[it->first.substr(kFormatOf.size())] = it->second;
+  }
+
+  // The format of a tensor whose safetensors dtype is `code`.
+  std::optional<DType> format_of(const std::string& name, std::string_view code) const {
+    if (const auto named = formats_.find(name); named != formats_.end()) {
+      try {
+        const DType dtype = find_dtype(named->second);
+        if (kUnsigned[dtype.bytes()] == code) return dtype;
+      } catch (const DTypeError&) {
+      }
+      fail(fmt::format("header: tensor \"{}\": format {} in {}", name, named->second, code),
+           "a format that halftone has, in as many bytes");
+    }
+    for (const Code& row : kCodes)
+      if (row.name == code) return row.dtype;
+    return std::nullopt;
+  }
+
   Entry read_entry(const std::string& name, const Json& value) const {
     const auto wrong = [&](const std::string& what, const std::string& expected) {
       fail(fmt::format("header: tensor \"{}\": {}", name, what), expected);
@@ -207,10 +255,10 @@ class Reader {
     const Json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
 
     Entry entry;
-    const auto code = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                   [&](const Code& c) { return dtype.is_string() && dtype == c.name; });
-    if (code == std::end(kCodes)) wrong(fmt::format("dtype {}", dtype.dump()), "a dtype that halftone has");
-    entry.dtype = code->dtype;
+    const std::string code = dtype.is_string() ? dtype.get<std::string>() : "";
+    const std::optional<DType> format = format_of(name, code);
+    if (!format) wrong(fmt::format("dtype {}", dtype.dump()), "a dtype that halftone has");
+    entry.dtype = *format;
 
     const auto is_size = [](const Json& number) { return number.is_number_unsigned(); };
     if (!offsets.is_array() || offsets.size() != 2 || !std::all_of(offsets.begin(), offsets.end(), is_size))
@@ -234,7 +282,7 @@ class Reader {
     }
     entry.shape = Shape(std::span<const std::int64_t>(sizes));
     if (bytes != entry.end - entry.begin)
-      wrong(fmt::format("{} bytes for shape {} of {}", entry.end - entry.begin, shape.dump(), code->name),
+      wrong(fmt::format("{} bytes for shape {} of {}", entry.end - entry.begin, shape.dump(), code),
             fmt::format("{}", bytes));
     return entry;
   }
@@ -249,6 +297,7 @@ class Reader {
   std::uint64_t size_ = 0, length_ = 0;
   Json header_;
   std::vector<std::string> names_;
+  std::map<std::string, std::string> formats_;  // by tensor
   std::vector<Entry> entries_;
 };
 

@@ -25,6 +25,19 @@ TEST(Recipe, AnUnknownNameListsTheNamesThereAre) {
   for (const Recipe& recipe : kRecipes) EXPECT_THAT(message, ::testing::HasSubstr(std::string(recipe.name)));
 }
 
+TEST(Recipe, AFormatToComputeInIsARecipe) {
+  const Recipe& short_one = find_recipe("e5m7");
+  EXPECT_EQ(short_one.compute, find_dtype("e5m7"));
+  EXPECT_EQ(short_one.parameter, float32);
+  EXPECT_EQ(short_one.master, MasterWeights::is_parameter);
+  EXPECT_EQ(short_one.scaling, LossScaling::dynamic);
+  EXPECT_EQ(&find_recipe("e5m7"), &short_one);
+  EXPECT_EQ(find_recipe("tfloat32").scaling, LossScaling::none);
+  EXPECT_EQ(find_recipe("float8_e5m2").compute, float8_e5m2);
+  for (const char* name : {"int8", "uint8", "ue4m3", "float8_e8m0fnu", "float64", "e5m60", ""})
+    EXPECT_EQ(find_recipe_if(name), nullptr) << name;
+}
+
 TEST(Recipe, RowsAreConsistent) {
   for (const Recipe& recipe : kRecipes) {
     EXPECT_EQ(recipe.parameter == float32, recipe.master == MasterWeights::is_parameter) << recipe.name;

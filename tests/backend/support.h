@@ -41,7 +41,8 @@ inline Tensor in_layout(const Shape& shape, DType dtype, Layout layout) {
       room += 3, first = 3;
       break;
   }
-  const Tensor base = zeros({std::max<std::int64_t>(room, 1)}, dtype);
+  const Tensor base = empty({std::max<std::int64_t>(room, 1)}, dtype);  // E8M0 has no zeros
+  std::memset(base.raw_mutable(), 0, static_cast<std::size_t>(base.bytes()));
   return base.view(shape, strides, first);
 }
 

@@ -26,7 +26,15 @@ TEST(Factory, ElementIIsNumberIOfTheStream) {
 }
 
 TEST(Factory, ZeroIsZeroInEveryFormat) {
-  for (const Format& row : kFormats) EXPECT_EQ(zeros({1}, DType(&row)).item(), 0) << row.name;
+  for (const Format& row : kFormats)
+    if (row.has_zero) {
+      EXPECT_EQ(zeros({1}, DType(&row)).item(), 0) << row.name;
+    }
+}
+
+TEST(Factory, AFormatWithoutZeroHasNoZeros) {
+  EXPECT_THROW(zeros({1}, float8_e8m0fnu), DTypeError);
+  EXPECT_EQ(ones({1}, float8_e8m0fnu).item(), 1);
 }
 
 }  // namespace

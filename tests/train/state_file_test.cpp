@@ -55,13 +55,15 @@ TEST(StateFile, AWrittenFileHasTheBytesOfTheLayout) {
 TEST(StateFile, EveryFormatComesBackBitForBit) {
   const Scratch scratch;
   State state;
-  for (const Format& format : kFormats) {
-    const DType dtype(&format);
+  std::vector<DType> dtypes;
+  for (const Format& format : kFormats) dtypes.emplace_back(&format);
+  for (const char* name : {"e5m7", "binary8p4se", "e4m15", "int4", "ue5m3"}) dtypes.push_back(find_dtype(name));
+  for (const DType dtype : dtypes) {
     Tensor tensor = empty({3, 16}, dtype);
     auto* bytes = static_cast<unsigned char*>(tensor.raw_mutable());
     for (std::int64_t i = 0; i < tensor.bytes(); ++i)
       bytes[i] = static_cast<unsigned char>(random_bits(1, 2, static_cast<std::uint64_t>(i)));
-    state.tensors.push_back({std::string(format.name), tensor});
+    state.tensors.push_back({std::string(dtype.name()), tensor});
   }
   state.tensors.push_back({"scalar", full({}, 3)});
   state.tensors.push_back({"nothing", empty({0, 5})});
@@ -97,9 +99,28 @@ TEST(StateFile, WhatCanNotBeWrittenIsRefusedAndTheOldFileStays) {
   EXPECT_THROW(save_state(file, {.tensors = {{"w", one}, {"w", one}}, .metadata = {}}), ValueError);
   EXPECT_THROW(save_state(file, {.tensors = {{"__metadata__", one}}, .metadata = {}}), ValueError);
   EXPECT_THROW(save_state(file, {.tensors = {{"w\xff", one}}, .metadata = {}}), ValueError);
-  static constexpr Format kOwn{"float6_e3m2", 3, 2, 3, Specials::none};
+  static constexpr Format kOwn{"my own", 3, 2, 3, Specials::none};
   EXPECT_THROW(save_state(file, {.tensors = {{"w", zeros({1}, DType(&kOwn))}}, .metadata = {}}), DTypeError);
   EXPECT_EQ(read_bytes(file), before);
+}
+
+TEST(StateFile, AFormatThatSafetensorsLacksIsNamedInTheMetadata) {
+  const Scratch scratch;
+  const auto file = scratch / "s";
+  save_state(file, {.tensors = {{"w", full({2}, 1, find_dtype("e5m7"))}}, .metadata = {{"k", "v"}}});
+  EXPECT_THAT(read_bytes(file), HasSubstr(R"("halftone.format.w":"e5m7")"));
+  EXPECT_THAT(read_bytes(file), HasSubstr(R"("dtype":"U16")"));
+  const State state = load_state(file);
+  EXPECT_EQ(state.metadata, (std::map<std::string, std::string>{{"k", "v"}}));
+  EXPECT_THAT(state.tensors[0].value.to_vector(), ElementsAre(1, 1));
+  const auto with_format = [&](const std::string& name) {
+    write_bytes(file, with_header("{\"__metadata__\":{\"halftone.format.w\":\"" + name +
+                                      "\"},\"w\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+                                  "1234"));
+    return message_of<FileError>([&] { load_state(file); });
+  };
+  EXPECT_THAT(with_format("e5m7"), HasSubstr("format e5m7 in U8"));  // which has two bytes
+  EXPECT_THAT(with_format("e99m7"), HasSubstr("format e99m7"));
 }
 
 TEST(StateFile, AnErrorNamesTheFileAndThePlace) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "backend/support.h"
 
 namespace halftone::cpu {
@@ -30,21 +32,31 @@ TEST(LoadBlock, TakesBroadcastAndStridedBlocksOfAnyFormat) {
     const DType dtype(&format);
     const Tensor x = from_values({0, 1, 2, 3, 4, 5, 6, 7}, dtype);
     float tile[kTile];
+    const auto stored = x.to_vector();  // 5 is not a float4
+    const auto at = [&](std::initializer_list<std::size_t> elements) {
+      std::vector<float> values;
+      for (std::size_t i : elements) values.push_back(static_cast<float>(stored[i]));
+      return values;
+    };
+    const auto same = [](const float* values, const std::vector<float>& expected) {
+      return std::memcmp(values, expected.data(), expected.size() * sizeof(float)) == 0;
+    };
     const float* strided = load_block(dtype, x.raw(), {2, 3, 1, 2}, tile);
-    EXPECT_EQ(std::vector<float>(strided, strided + 6), (std::vector<float>{0, 2, 4, 1, 3, 5}))
-        << format.name;
+    EXPECT_TRUE(same(strided, at({0, 2, 4, 1, 3, 5}))) << format.name;
     const float* repeated = load_block(dtype, advance(x.raw(), dtype, 5), {2, 2, 1, 0}, tile);
-    EXPECT_EQ(std::vector<float>(repeated, repeated + 4), (std::vector<float>{5, 5, 6, 6})) << format.name;
+    EXPECT_TRUE(same(repeated, at({5, 5, 6, 6}))) << format.name;
   }
 }
 
 TEST(StoreBlock, WritesTheBlockAndNothingElse) {
   for (const Format& format : kFormats) {
     const DType dtype(&format);
+    if (!format.has_zero) continue;
     const Tensor x = zeros({8}, dtype);
-    const float values[] = {1, 2, 3, 4};
+    const float values[] = {1, 0.5f, 1.5f, 1};
+    const auto stored = [&](double value) { return decode(format, encode(format, value)); };  // integers: 0.5 is 0
     store_block(dtype, advance(x.raw_mutable(), dtype, 1), {2, 2, 1, 3}, values);
-    EXPECT_EQ(x.to_vector(), (std::vector<double>{0, 1, 3, 0, 2, 4, 0, 0})) << format.name;
+    EXPECT_EQ(x.to_vector(), (std::vector<double>{0, stored(1), stored(1.5), 0, stored(0.5), stored(1), 0, 0})) << format.name;
   }
 }
 
