@@ -59,25 +59,34 @@ BlockScaler::BlockScaler(const BlockFormat& format, float tensor_scale)
 
 void BlockScaler::operator()(const std::uint32_t* amax, std::int64_t blocks, void* codes,
                              std::int32_t* exponents, float* factors) const {
-  const Format& scale = scale_.format();
-  if (!power_of_two()) nearest(amax, blocks, codes, factors);
+  if (power_of_two()) {
+    powers(amax, blocks, codes, exponents, factors);
+  } else {
+    std::fill_n(exponents, blocks, 0);
+    nearest(amax, blocks, codes, factors);
+  }
+  if (*std::max_element(amax, amax + blocks) < kInfinity) return;
   for (std::int64_t i = 0; i < blocks; ++i) {
-    if (amax[i] >= kInfinity) {
-      exponents[i] = kNoScale;
-      store_code(scale_, codes, i, no_scale_code(scale));
-    } else if (!power_of_two()) {
-      exponents[i] = 0;
-    } else {
-      const Binade at = binade(amax[i] + half_ulp_);
-      const int wanted = at.exponent - max_exponent_ + (at.fraction > up_beyond_ ? 1 : 0);
-      exponents[i] = amax[i] == 0 ? least_ : std::clamp(wanted, least_, greatest_);
-      factors[i] = power_of_two_float(-exponents[i]);
-      if (is_e8m0_) {
-        static_cast<std::uint8_t*>(codes)[i] = static_cast<std::uint8_t>(exponents[i] + 127);
-      } else {
-        store_code(scale_, codes, i, encode(scale, Exact{Exact::Kind::finite, false, 1, exponents[i]}, saturating()));
-      }
-    }
+    if (amax[i] < kInfinity) continue;
+    exponents[i] = kNoScale;
+    store_code(scale_, codes, i, no_scale_code(scale_.format()));
+  }
+}
+
+void BlockScaler::powers(const std::uint32_t* amax, std::int64_t blocks, void* codes, std::int32_t* exponents,
+                         float* factors) const {
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const Binade at = binade(amax[i] + half_ulp_);
+    const int wanted = at.exponent - max_exponent_ + (at.fraction > up_beyond_ ? 1 : 0);
+    exponents[i] = amax[i] == 0 ? least_ : std::clamp(wanted, least_, greatest_);
+    factors[i] = power_of_two_float(-exponents[i]);
+  }
+  if (is_e8m0_) {
+    auto* bytes = static_cast<std::uint8_t*>(codes);
+    for (std::int64_t i = 0; i < blocks; ++i) bytes[i] = static_cast<std::uint8_t>(exponents[i] + 127);
+  } else {
+    for (std::int64_t i = 0; i < blocks; ++i)
+      store_code(scale_, codes, i, encode(scale_.format(), Exact{Exact::Kind::finite, false, 1, exponents[i]}, saturating()));
   }
 }
 
@@ -88,13 +97,11 @@ void BlockScaler::nearest(const std::uint32_t* amax, std::int64_t blocks, void* 
   encode_row(scale_, factors, codes, blocks, saturating());
   decode_row(scale_, codes, factors, blocks);
   const auto smallest = static_cast<float>(min_subnormal(scale_.format()));
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    if (factors[i] < smallest) {
-      store_code(scale_, codes, i, smallest_code(scale_.format()));
-      factors[i] = smallest;
-    }
-    factors[i] = encode_scale_ / factors[i];
+  if (*std::min_element(factors, factors + blocks) < smallest) {
+    for (std::int64_t i = 0; i < blocks; ++i)
+      if (factors[i] < smallest) store_code(scale_, codes, i, smallest_code(scale_.format()));
   }
+  for (std::int64_t i = 0; i < blocks; ++i) factors[i] = encode_scale_ / std::max(factors[i], smallest);
 }
 
 }  // namespace halftone

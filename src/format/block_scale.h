@@ -26,6 +26,8 @@ class BlockScaler {
   bool power_of_two() const { return rule_ != ScaleRule::nearest; }
 
  private:
+  void powers(const std::uint32_t* amax, std::int64_t blocks, void* codes, std::int32_t* exponents,
+              float* factors) const;
   void nearest(const std::uint32_t* amax, std::int64_t blocks, void* codes, float* factors) const;
 
   DType scale_;

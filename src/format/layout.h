@@ -23,19 +23,18 @@ struct Layout {
         least(detail::least_exponent(f)),
         is_fixed(detail::is_integer(f)),
         first_binade(127 + f.mantissa_bits + least),
-        least_value(static_cast<float>(min_subnormal(f))),
+        least_value(std::ldexp(1.0f, least)),
         sign(static_cast<std::int32_t>(detail::sign_bit(f))),
         mask(static_cast<std::int32_t>(detail::low_bits(f.bits()))),
         largest(code(detail::max_code(f))),
         over{overflow(f, c, false), overflow(f, c, true)},
-        infinity{code(encode(f, Exact{Exact::Kind::infinity, false}, c)),
-                 code(encode(f, Exact{Exact::Kind::infinity, true}, c))},
-        nan(code(encode(f, Exact{Exact::Kind::nan}, c))),
+        infinity{infinity_of(f, c, false), infinity_of(f, c, true)},
+        nan(code(has_nan(f) || c.missing_nan == MissingNan::zero ? detail::nan_code(f) : detail::max_code(f))),
         payload(f.specials == Specials::ieee && f.mantissa_bits > 0 ? 0x7FFFFF : 0),
         signed_zero(has_negative_zero(f) && c.negative_zero == NegativeZero::keep),
         signed_nan(has_nan(f) && (f.specials == Specials::ieee || f.specials == Specials::nan_only)),
         flushes(c.subnormals == Subnormals::flush && !is_fixed),
-        limit((127 + std::ilogb(max_finite(f)) + 1) << 23),
+        limit((127 + top_of(f)) << 23),
         first_special(f.specials == Specials::ieee || f.specials == Specials::nan_only ||
                               f.specials == Specials::extended
                           ? largest + 1
@@ -51,9 +50,21 @@ struct Layout {
 
   static std::int32_t code(std::uint64_t bits) { return static_cast<std::int32_t>(bits); }
 
-  // Of a finite value, sign included.
+  // Of a value beyond the largest and of infinity, sign included. In two's complement it is not used.
   static std::int32_t overflow(const Format& f, const Conversion& c, bool negative) {
-    return code(encode(f, Exact{Exact::Kind::finite, negative, 1, 100'000}, c));
+    return detail::clamps(c, negative) ? largest_of(f, negative) : code(detail::special_code(f, negative));
+  }
+  static std::int32_t infinity_of(const Format& f, const Conversion& c, bool negative) {
+    return c.overflow == Overflow::saturate ? largest_of(f, negative) : code(detail::special_code(f, negative));
+  }
+  static std::int32_t largest_of(const Format& f, bool negative) {
+    return code(detail::max_code(f) | (negative ? detail::sign_bit(f) : 0));
+  }
+
+  // The exponent of the first power of two beyond the largest value.
+  static int top_of(const Format& f) {
+    const Exact last = decode_exact(f, detail::max_code(f));
+    return last.exponent + detail::width(last.n);
   }
 
   // To nearest even with one outcome of overflow, within the range in which encoder-inl.h can round by adding.
