@@ -72,10 +72,11 @@ float tensor_scale(const BlockFormat& format, float amax);
 // Of the conversion, rounding and random_bits apply to the elements, which saturate; a value is divided by
 // its scale exactly where the scale is a power of two, and in float32 otherwise. A block of zeros has the
 // smallest scale and zeros. A block with NaN or infinity has the scale NaN (or, where there is none, the
-// largest) and decodes to NaN where it can.
+// largest) and decodes to NaN where it can. `census` counts what happened to the elements, that is to the values
+// divided by their scales.
 void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
                    void* scales, float tensor_scale = 1, const Conversion& conversion = {},
-                   const RandomWords& random = {});
+                   const RandomWords& random = {}, Census* census = nullptr);
 
 // The values of blocks: element times scale (times tensor scale), each product rounded to float32.
 void decode_blocks(const BlockFormat& format, const void* elements, const void* scales, std::int64_t count,

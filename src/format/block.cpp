@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "format/block_scale.h"
 #include "format/block_simd.h"
 #include "format/rounding_words.h"
+#include "halftone/census.h"
 #include "halftone/error.h"
 #include "halftone/float_state.h"
 
@@ -75,6 +77,18 @@ class Group {
     pack(count, elements);
   }
 
+  // REQUIRES that the same values have just been encoded. A value that is NaN keeps being one, whatever its
+  // block has made of the others.
+  void count(const float* values, std::int64_t count, Census& census) const {
+    std::array<float, kCounted> scaled;
+    for (std::int64_t begin = 0; begin < count; begin += kCounted) {
+      const std::int64_t size = std::min(kCounted, count - begin);
+      for (std::int64_t i = 0; i < size; ++i)
+        scaled[static_cast<std::size_t>(i)] = values[begin + i] * factors_[(begin + i) / format_.length];
+      count_row(format_.element, scaled.data(), codes_.get() + begin, size, census);
+    }
+  }
+
   void decode(const std::uint8_t* elements, const void* scales, std::int64_t count, float* values,
               float tensor_scale) {
     const std::int64_t blocks = block_count(format_, count), whole = count / format_.length;
@@ -92,6 +106,8 @@ class Group {
   }
 
  private:
+  static constexpr std::int64_t kCounted = 512;
+
   std::int64_t size(std::int64_t block, std::int64_t count) const {
     return std::min<std::int64_t>(format_.length, count - block * format_.length);
   }
@@ -154,7 +170,8 @@ float tensor_scale(const BlockFormat& format, float amax) {
 }
 
 void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
-                   void* scales, float tensor_scale, const Conversion& conversion, const RandomWords& random) {
+                   void* scales, float tensor_scale, const Conversion& conversion, const RandomWords& random,
+                   Census* census) {
   check(format, tensor_scale);
   const DefaultFloatState state;
   Conversion saturating = conversion;
@@ -167,6 +184,7 @@ void encode_blocks(const BlockFormat& format, const float* values, std::int64_t 
     group.encode(values + begin, std::min(group.length(), count - begin),
                  static_cast<std::uint8_t*>(elements) + block * format.element_bytes(),
                  static_cast<std::uint8_t*>(scales) + block * format.scale.bytes(), words);
+    if (census != nullptr) group.count(values + begin, std::min(group.length(), count - begin), *census);
   }
 }
 

@@ -240,7 +240,6 @@ struct LeadingEncoder {
                hn::Set(I(), 0x7F7FFFFF));
   }
 
- private:
   HWY_INLINE VI cut(VU sum, VI bits, VI mask, VI last) const {
     VI code = hn::BitCast(I(), hn::ShiftRightSame(sum, drop));
     const auto is_special = hn::Gt(hn::And(bits, mask), last);

@@ -107,6 +107,36 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
   decode_as<std::uint32_t>(format, f, codes, values, count);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// bfloat16, two vectors at a time: its code is the upper half of the rounded word, so nothing is shifted down.
+// Returns how many values are done; a pair with a NaN in it goes through the encoder.
+HWY_INLINE std::int64_t encode_upper_halves(const Layout& f, const float* values, std::uint16_t* codes,
+                                            std::int64_t count) {
+  const F df;
+  const U du;
+  const hn::Repartition<std::uint16_t, F> halves;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
+  const LeadingEncoder encoder(f);
+  const auto round = [&](VF x) HWY_ATTR {
+    const VU bits = hn::BitCast(du, x);
+    const VU parity = hn::And(hn::ShiftRight<16>(bits), encoder.one);
+    return hn::BitCast(halves, hn::Add(hn::Add(bits, encoder.almost_half), parity));
+  };
+  std::int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const VF low = hn::LoadU(df, values + i), high = hn::LoadU(df, values + i + lanes);
+    if (HWY_LIKELY(hn::AllFalse(df, hn::Or(hn::IsNaN(low), hn::IsNaN(high))))) {
+      hn::StoreU(hn::ConcatOdd(halves, round(high), round(low)), halves, codes + i);
+    } else {
+      const VI first = encoder(hn::BitCast(I(), low)), second = encoder(hn::BitCast(I(), high));
+      store_codes(first, codes + i);
+      store_codes(second, codes + i + lanes);
+    }
+  }
+  return i;
+}
+#endif
+
 template <class Code, Signs kSigns>
 void encode_nearest(const Layout& f, const float* values, void* codes, std::int64_t count) {
   const NearestEncoder<kSigns> encoder(f);
@@ -119,6 +149,13 @@ void encode_as(const Format& format, const Conversion& conversion, const float* 
   const Layout f(format, conversion);
   if (leads(format, conversion)) {
     const LeadingEncoder encoder(f);
+#if HWY_TARGET != HWY_SCALAR
+    if (sizeof(Code) == 2 && f.shift == 16 && words == nullptr) {
+      auto* halves = static_cast<std::uint16_t*>(codes);
+      const std::int64_t done = encode_upper_halves(f, values, halves, count);
+      values += done, codes = halves + done, count -= done;
+    }
+#endif
     if (words == nullptr)
       return encode_with<Code>(f, values, codes, count, nullptr,
                                [&](VI bits, VU) HWY_ATTR { return encoder(bits); });

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "format/block_oracle.h"
+#include "halftone/census.h"
 #include "halftone/error.h"
 #include "halftone/random.h"
 
@@ -232,6 +233,24 @@ TEST(Blocks, RoundStochasticallyAsTheWordsSay) {
   const Blocks piece = encode_all(f, tail, 1, stochastic, {1, 2, 64});
   EXPECT_TRUE(std::equal(piece.scales.begin(), piece.scales.end() - 1, one.scales.begin() + 2));
   EXPECT_TRUE(std::equal(piece.elements.begin(), piece.elements.end() - 1, one.elements.begin() + 32));
+}
+
+TEST(Blocks, CountWhatHappensToTheElements) {
+  std::vector<float> values(64, 0.0f);
+  // The first block has the scale 1: an exact 0.5, a rounded 1.2, a lost 0.1 and a saturated 7.
+  values[0] = 0.5f, values[1] = 1.2f, values[2] = 0.1f, values[3] = -7.0f;
+  for (std::size_t i = 32; i < 64; ++i) values[i] = 0.3f;  // scale 2^-4: 4.8 becomes 4
+  values[40] = kNan;                                       // no scale
+  const BlockFormat f = find_block_format("mxfp4");
+  std::vector<std::uint8_t> elements(32), scales(2);
+  Census census;
+  encode_blocks(f, values.data(), 64, elements.data(), scales.data(), 1, {}, {}, &census);
+  EXPECT_EQ(census.count(), 64);
+  EXPECT_EQ(census.nan, 1);
+  EXPECT_EQ(census.saturated, 1);
+  EXPECT_EQ(census.to_zero, 1 + 31);  // a block without a scale keeps nothing in a format without NaN
+  EXPECT_EQ(census.exact, 1 + 28);
+  EXPECT_EQ(census.rounded, 1);
 }
 
 TEST(Blocks, TheTensorScaleIsThatOfTheLargestValue) {
