@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,16 @@ namespace halftone::amp {
 
 // Recipes: which format where. A recipe is one row.
 
-enum class MasterWeights : std::uint8_t { none, is_parameter, float32_copy };
-enum class LossScaling : std::uint8_t { none, dynamic };
+// What an update of a parameter is applied to, and so what becomes of small ones.
+enum class MasterWeights : std::uint8_t {
+  none,           // the narrow parameter, rounded to nearest: what is below half its spacing is lost
+  is_parameter,   // the parameter, which is float32
+  float32_copy,   // a float32 copy, from which the parameter is rounded
+  trailing_bits,  // a float32 whose leading bits are the bfloat16 parameter and whose 16 trailing ones are kept
+  stochastic,     // the narrow parameter, rounded stochastically: right on average
+  compensated,    // the narrow parameter and what rounding took from it, in the same format (Kahan 1965)
+};
+enum class LossScaling : std::uint8_t { none, dynamic, constant };
 
 struct Recipe {
   std::string_view name;
@@ -39,9 +48,13 @@ inline constexpr Recipe kRecipes[] = {
     {"bfloat16",          bfloat16, float32,   MasterWeights::is_parameter, LossScaling::none,    "the range of float32 with 8 bits of significand"},
     {"float16",           float16,  float32,   MasterWeights::is_parameter, LossScaling::dynamic, "autocast and dynamic loss scaling"},
     {"float16_master",    float16,  float16,   MasterWeights::float32_copy, LossScaling::dynamic, "the classic: float16 weights, float32 master copy"},
+    {"float16_static",    float16,  float16,   MasterWeights::float32_copy, LossScaling::constant, "a constant loss scale"},
     {"float16_unscaled",  float16,  float16,   MasterWeights::float32_copy, LossScaling::none,    "ablation: small gradients vanish"},
     {"float16_no_master", float16,  float16,   MasterWeights::none,         LossScaling::dynamic, "ablation: small updates vanish"},
     {"bfloat16_pure",     bfloat16, bfloat16,  MasterWeights::none,         LossScaling::none,    "ablation: small updates vanish, sooner"},
+    {"bfloat16_stochastic", bfloat16, bfloat16, MasterWeights::stochastic,  LossScaling::none,    "16-bit weights that learn on average"},
+    {"bfloat16_kahan",    bfloat16, bfloat16,  MasterWeights::compensated,  LossScaling::none,    "16-bit weights that remember what rounding took"},
+    {"bfloat16_split",    bfloat16, bfloat16,  MasterWeights::trailing_bits, LossScaling::none,   "a float32 master in 4 bytes, not 6"},
 };
 // clang-format on
 
@@ -153,7 +166,9 @@ class Optimizer {
   void update(std::size_t index, float gradient_scale);
 
   std::vector<Parameter> parameters_;
-  std::vector<Tensor> masters_;  // float32; the parameter itself, a copy, or undefined
+  struct Narrow;
+  std::vector<Tensor> masters_;                   // float32; the parameter itself, a copy, or undefined
+  std::vector<std::unique_ptr<Narrow>> narrow_;   // those without a float32 master
   std::int64_t steps_ = 0;
 
  protected:

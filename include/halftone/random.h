@@ -25,13 +25,14 @@ float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t i
 // A permutation of 0 .. count-1 that is a function of (seed, stream) alone (Fisher-Yates).
 std::vector<std::int32_t> random_permutation(std::int32_t count, std::uint64_t seed, std::uint64_t stream);
 
-// Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch.
+// Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch, stochastic rounding
+// of weights rounding + the number of the parameter.
 namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;
 inline constexpr std::uint64_t example = 3;
-inline constexpr std::uint64_t rounding = 4;
 inline constexpr std::uint64_t shuffle = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t rounding = std::uint64_t{2} << 32;
 }  // namespace streams
 
 }  // namespace halftone

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who owns which copy of a weight. The rule works on float32 weights: the parameter itself, its float32
-// master, or (MasterWeights::none) a tile decoded from the narrow parameter. While a tile is in the cache,
+// master, or a tile decoded from the narrow parameter (narrow_weights.h). While a tile is in the cache,
 // everything derived from it is written too: the narrow parameter and the narrow copies that autocast made of
 // it, so that the next forward pass casts no weight.
 #include <fmt/format.h>
@@ -11,8 +11,10 @@
 #include <unordered_set>
 
 #include "amp/gradients.h"
+#include "amp/narrow_weights.h"
 #include "halftone/amp.h"
 #include "halftone/parallel.h"
+#include "halftone/random.h"
 
 namespace halftone::amp {
 namespace {
@@ -48,6 +50,10 @@ std::vector<NarrowCopy> claim_copies(const Tensor& parameter) {
 
 }  // namespace
 
+struct Optimizer::Narrow : NarrowWeights {
+  using NarrowWeights::NarrowWeights;
+};
+
 Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
     : parameters_(std::move(parameters)) {
   if (parameters_.empty()) throw ValueError("optimizer", "no parameters", "at least one");
@@ -72,6 +78,8 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
     masters_.push_back(value.dtype() == float32                ? value
                        : master == MasterWeights::float32_copy ? widened(value)
                                                                : Tensor());
+    const bool is_narrow = !masters_.back().defined();
+    narrow_.push_back(is_narrow ? std::make_unique<Narrow>(parameter, master) : nullptr);
   }
   for (const Parameter& parameter : parameters_) parameter.value.storage()->keep_casts = true;
 }
@@ -107,9 +115,14 @@ void Optimizer::update(std::size_t index, float gradient_scale) {
 
   const std::vector<NarrowCopy> copies = claim_copies(parameter);
   std::byte* stored = static_cast<std::byte*>(parameter.raw_mutable());
+  const Narrow* narrow = narrow_[index].get();
+  if (narrow != nullptr && narrow->extra()) narrow->extra().raw_mutable();  // one write, however many threads
   float* weights = !has_master ? nullptr
                    : is_narrow ? masters_[index].mutable_data<float>()
                                : reinterpret_cast<float*>(stored);
+  // Every element of every step has its own random number, whichever thread takes it.
+  const RandomWords random{thread_state().seed, streams::rounding + index,
+                           static_cast<std::uint64_t>(steps_) * static_cast<std::uint64_t>(parameter.count())};
 
   parallel_for(parameter.count(), kChunk, [&](std::int64_t chunk_begin, std::int64_t chunk_end) {
     std::array<float, kTile> tile;
@@ -117,9 +130,15 @@ void Optimizer::update(std::size_t index, float gradient_scale) {
       const std::int64_t count = std::min(kTile, chunk_end - begin);
       std::byte* codes = stored + begin * dtype.bytes();
       float* values = has_master ? weights + begin : tile.data();
-      if (!has_master) decode_row(dtype, codes, values, count);
+      if (!has_master) narrow->load(begin, count, values);
       rule(index, begin, count, values, gradients + begin, gradient_scale);
-      if (is_narrow) encode_row(dtype, values, codes, count);
+      if (!has_master) {
+        RandomWords here = random;
+        here.first += static_cast<std::uint64_t>(begin);
+        narrow->store(begin, count, values, here);
+      } else if (is_narrow) {
+        encode_row(dtype, values, codes, count);
+      }
       if (is_narrow && !copies.empty()) {  // a copy is a cast of what the parameter holds, rounded already
         decode_row(dtype, codes, tile.data(), count);
         values = tile.data();
@@ -135,6 +154,9 @@ std::vector<Parameter> Optimizer::state() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (masters_[i].defined() && parameters_[i].value.dtype() != float32)
       state.push_back({"master." + parameters_[i].name, masters_[i]});
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (narrow_[i] && narrow_[i]->extra())
+      state.push_back({fmt::format("{}.{}", narrow_[i]->extra_name(), parameters_[i].name), narrow_[i]->extra()});
   for (Parameter& entry : rule_state()) state.push_back(std::move(entry));
   return state;
 }

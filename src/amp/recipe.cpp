@@ -58,12 +58,18 @@ std::string_view to_string(MasterWeights master) {
       return "is_parameter";
     case MasterWeights::float32_copy:
       return "float32_copy";
+    case MasterWeights::trailing_bits:
+      return "trailing_bits";
+    case MasterWeights::stochastic:
+      return "stochastic";
+    case MasterWeights::compensated:
+      return "compensated";
   }
   return "?";
 }
 
 std::string_view to_string(LossScaling scaling) {
-  return scaling == LossScaling::dynamic ? "dynamic" : "none";
+  return scaling == LossScaling::dynamic ? "dynamic" : scaling == LossScaling::constant ? "constant" : "none";
 }
 
 }  // namespace halftone::amp

@@ -33,7 +33,8 @@ class Snapshot {
 };
 
 ScalerOptions scaler_for(const Recipe& recipe, ScalerOptions options) {
-  options.enabled = options.enabled && recipe.scaling == LossScaling::dynamic;
+  options.enabled = options.enabled && recipe.scaling != LossScaling::none;
+  if (recipe.scaling == LossScaling::constant) options.growth_factor = options.backoff_factor = 1;
   return options;
 }
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
+#include <bit>
 
 #include "format/census_simd.h"
 #include "format/rows_simd.h"
@@ -36,17 +36,42 @@ std::string with_commas(std::int64_t n) {
   return text;
 }
 
-std::int64_t Census::*class_of(const Format& format, double value, std::uint64_t code) {
-  if (std::isnan(value)) return &Census::nan;
+// Of numbers taken apart, not as doubles: a format may reach beyond those, and the processor may be flushing
+// subnormals.
+bool less_magnitude(const Exact& a, const Exact& b) {
+  using Kind = Exact::Kind;
+  if (a.kind == Kind::infinity || b.kind == Kind::infinity) return a.kind != b.kind && b.kind == Kind::infinity;
+  if (a.n == 0 || b.n == 0) return a.n == 0 && b.n != 0;
+  const int width_a = detail::width(a.n), width_b = detail::width(b.n);
+  if (a.exponent + width_a != b.exponent + width_b) return a.exponent + width_a < b.exponent + width_b;
+  return a.n << (64 - width_a) < b.n << (64 - width_b);
+}
+
+bool is_zero(const Exact& x) { return x.kind == Exact::Kind::finite && x.n == 0; }
+
+bool less(const Exact& a, const Exact& b) {
+  if (is_zero(a) && is_zero(b)) return false;
+  if (a.negative != b.negative) return a.negative;
+  return a.negative ? less_magnitude(b, a) : less_magnitude(a, b);
+}
+
+std::int64_t Census::*class_of(const Format& format, const Exact& value, std::uint64_t code) {
+  if (value.kind == Exact::Kind::nan) return &Census::nan;
   const Exact result = decode_exact(format, code);
   if (result.kind == Exact::Kind::nan) return &Census::to_nan;
-  const double became = detail::nearest_double(result);
-  if (became == value) return &Census::exact;
+  if (!less(value, result) && !less(result, value)) return &Census::exact;
   if (result.kind == Exact::Kind::infinity) return &Census::to_infinity;
-  const bool beyond = value > max_finite(format) || value < decode(format, detail::lowest_code(format));
-  if (beyond) return &Census::saturated;
-  if (became == 0) return &Census::to_zero;
-  return std::fabs(became) < min_normal(format) ? &Census::to_subnormal : &Census::rounded;
+  if (less(decode_exact(format, detail::max_code(format)), value) ||
+      less(value, decode_exact(format, detail::lowest_code(format))))
+    return &Census::saturated;
+  if (result.n == 0) return &Census::to_zero;
+  const bool is_normal = detail::is_integer(format) || !format.has_zero || (result.n >> format.mantissa_bits) != 0;
+  return is_normal ? &Census::rounded : &Census::to_subnormal;
+}
+
+void count_exact(const Format& format, const Exact& value, std::uint64_t code, Census& census) {
+  ++(census.*class_of(format, value, code));
+  if (value.kind == Exact::Kind::finite && value.n != 0) ++census.at(value.exponent + detail::width(value.n) - 1);
 }
 
 }  // namespace
@@ -58,14 +83,15 @@ Census& Census::operator+=(const Census& other) {
 }
 
 void count_conversion(const Format& format, double value, std::uint64_t code, Census& census) {
-  ++(census.*class_of(format, value, code));
-  if (std::isfinite(value) && value != 0) ++census.at(std::ilogb(value));
+  count_exact(format, exact(value), code, census);
 }
 
 void count_row(DType dtype, const float* values, const void* codes, std::int64_t count, Census& census) {
   if (simd::covers(dtype.format())) return simd::count_narrow(dtype.format(), values, codes, count, census);
-  for (std::int64_t i = 0; i < count; ++i)
-    count_conversion(dtype.format(), static_cast<double>(values[i]), load_code(dtype, codes, i), census);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Exact value = decode_exact(float32.format(), std::bit_cast<std::uint32_t>(values[i]));
+    count_exact(dtype.format(), value, load_code(dtype, codes, i), census);
+  }
 }
 
 void count_row(DType dtype, const double* values, const void* codes, std::int64_t count, Census& census) {

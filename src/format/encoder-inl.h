@@ -91,6 +91,49 @@ struct NearestEncoder {
   VI magnitude_mask, exponent_mask, limit, first, lift, largest, over, sign;
 };
 
+// Stochastic with fewer than 32 random bits: the random number, cut to the bits that are dropped, carries with
+// the right probability. REQUIRES Layout::fits_stochastic.
+template <Signs kSigns>
+struct StochasticEncoder {
+  explicit HWY_INLINE StochasticEncoder(const Layout& f)
+      : nearest(f),
+        one(hn::Set(I(), 1)),
+        hidden(hn::Set(I(), 1 << 23)),
+        least_shift(hn::Set(I(), f.least + 150)),
+        shift(hn::Set(I(), f.shift)),
+        first(hn::Set(I(), f.first_binade)),
+        random_mask(hn::Set(U(), f.random_mask)) {}
+
+  HWY_INLINE VI operator()(VI bits, VU words) const {
+    const I di;
+    const VI magnitude = hn::And(bits, nearest.magnitude_mask);
+    const VI near = hn::Min(magnitude, nearest.limit);
+    const VI exponent = hn::Max(hn::ShiftRight<23>(near), one);
+    const VI n = hn::Sub(hn::Add(near, hidden), hn::ShiftLeft<23>(exponent));
+    const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(di, 56));
+    const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first), hn::Zero(di)), nearest.layout.mantissa_bits);
+    VI code = hn::Add(binade, carry(n, drop, hn::And(words, random_mask)));
+    code = hn::IfThenElse(hn::Gt(code, nearest.largest), nearest.over, code);
+    code = hn::Or(code, hn::And(hn::BroadcastSignBit(bits), kSigns == Signs::kept ? nearest.sign : nearest.sign_of(code)));
+    const auto is_special = hn::Gt(magnitude, hn::Set(di, 0x7F7FFFFF));
+    if (HWY_UNLIKELY(!hn::AllFalse(di, is_special))) code = hn::IfThenElse(is_special, nearest(bits), code);
+    return code;
+  }
+
+  // (n + the random number) / 2^drop. Fewer than 32 random bits see at most 31 of those dropped.
+  static HWY_INLINE VI carry(VI n, VI drop, VU random) {
+    const U du;
+    const VI near = hn::Min(drop, hn::Set(I(), 31));
+    const VU cut = hn::Shr(hn::BitCast(du, n), hn::BitCast(du, hn::Sub(drop, near)));
+    const VU added = hn::Shr(random, hn::BitCast(du, hn::Sub(hn::Set(I(), 32), near)));
+    return hn::BitCast(I(), hn::Shr(hn::Add(cut, added), hn::BitCast(du, near)));
+  }
+
+  NearestEncoder<kSigns> nearest;
+  VI one, hidden, least_shift, shift, first;
+  VU random_mask;
+};
+
 // Every rounding and policy, and values divided by a power of two, in integers.
 struct AnyEncoder {
   explicit HWY_INLINE AnyEncoder(const Layout& f)
@@ -118,7 +161,7 @@ struct AnyEncoder {
     const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(I(), 56));
     const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first_binade), zero), layout.mantissa_bits);
     VI code = layout.rounding == Rounding::stochastic && layout.random_bits < 32
-                  ? stochastic(n, drop, binade, words)
+                  ? hn::Add(binade, StochasticEncoder<Signs::kept>::carry(n, drop, hn::And(words, random_mask)))
                   : round(n, drop, binade, negative, words);
     if (layout.flushes) code = hn::IfThenZeroElse(hn::Lt(exponent, first_binade), code);
     code = hn::IfThenZeroElse(hn::Eq(n, zero), code);  // which has no exponent to scale
@@ -135,16 +178,6 @@ struct AnyEncoder {
     const auto is_subnormal = hn::And(is_low, hn::Gt(n, zero));
     n = hn::IfThenElse(is_subnormal, low_n, n);
     exponent = hn::IfThenElse(is_subnormal, hn::Sub(field, hn::Set(I(), 149)), exponent);
-  }
-
-  // The random number, cut to the bits that are dropped, carries with the right probability. Fewer than 32
-  // random bits see at most 31 of those dropped.
-  HWY_INLINE VI stochastic(VI n, VI drop, VI binade, VU words) const {
-    const U du;
-    const VI near = hn::Min(drop, hn::Set(I(), 31));
-    const VU cut = hn::Shr(hn::BitCast(du, n), hn::BitCast(du, hn::Sub(drop, near)));
-    const VU random = hn::Shr(hn::And(words, random_mask), hn::BitCast(du, hn::Sub(hn::Set(I(), 32), near)));
-    return hn::Add(binade, hn::BitCast(I(), hn::Shr(hn::Add(cut, random), hn::BitCast(du, near))));
   }
 
   // With the fraction cut off as a number of 32 bits.

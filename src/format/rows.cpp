@@ -11,6 +11,7 @@
 #include "format/rows_simd.h"
 #include "halftone/census.h"
 #include "halftone/conversion.h"
+#include "halftone/float_state.h"
 
 namespace halftone {
 namespace {
@@ -20,6 +21,7 @@ bool is_float32(const Format& format) { return format.same_codes(float32.format(
 template <class From, class To>
 void convert(const void* from, To* to, std::int64_t count) {
   const auto* bytes = static_cast<const unsigned char*>(from);
+  const DefaultFloatState state;  // here and below the processor converts between float and double
   for (std::int64_t i = 0; i < count; ++i) {
     From value;
     std::memcpy(&value, bytes + i * static_cast<std::int64_t>(sizeof(From)), sizeof(From));
@@ -29,6 +31,7 @@ void convert(const void* from, To* to, std::int64_t count) {
 
 template <class Real>
 void decode_codes(DType dtype, const void* codes, Real* values, std::int64_t count) {
+  const DefaultFloatState state;
   for (std::int64_t i = 0; i < count; ++i)
     values[i] = static_cast<Real>(decode(dtype.format(), load_code(dtype, codes, i)));
 }
@@ -37,6 +40,7 @@ template <class Real>
 void encode_codes(DType dtype, const Real* values, void* codes, std::int64_t count,
                   const Conversion& conversion, const std::uint32_t* words) {
   const bool is_default = conversion == default_conversion(dtype.format());
+  const DefaultFloatState state;
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(values[i]);
     store_code(dtype, codes, i,
@@ -104,6 +108,7 @@ void decode_powers_of_two(const void* codes, float* values, std::int64_t count) 
 // Decoding by table: every format of 8 bits that the vector loops do not cover.
 void decode_bytes(DType dtype, const void* codes, float* values, std::int64_t count) {
   std::array<float, 256> table;
+  const DefaultFloatState state;
   const std::size_t used = std::size_t{1} << dtype.format().bits();
   for (std::size_t code = 0; code < table.size(); ++code)
     table[code] = static_cast<float>(decode(dtype.format(), code % used));
@@ -130,6 +135,7 @@ void decode_row(DType dtype, const void* codes, double* values, std::int64_t cou
   if (detail::is_double(format)) return copy(codes, values, count, sizeof(double));
   if (is_float32(format)) return convert<float>(codes, values, count);
   if (simd::covers(format)) {
+    const DefaultFloatState state;
     return in_pieces(count, [&](std::int64_t begin, std::int64_t size) {
       float piece[kPiece];
       simd::decode_narrow(format, static_cast<const unsigned char*>(codes) + begin * format.bytes(), piece,

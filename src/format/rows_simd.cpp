@@ -143,6 +143,14 @@ void encode_nearest(const Layout& f, const float* values, void* codes, std::int6
   encode_with<Code>(f, values, codes, count, nullptr, [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
 }
 
+template <class Code, Signs kSigns>
+void encode_stochastic(const Layout& f, const float* values, void* codes, std::int64_t count,
+                       const std::uint32_t* words) {
+  const StochasticEncoder<kSigns> encoder(f);
+  encode_with<Code>(f, values, codes, count, words,
+                    [&](VI bits, VU random) HWY_ATTR { return encoder(bits, random); });
+}
+
 template <class Code>
 void encode_as(const Format& format, const Conversion& conversion, const float* values, void* codes,
                std::int64_t count, const std::uint32_t* words) {
@@ -166,6 +174,10 @@ void encode_as(const Format& format, const Conversion& conversion, const float* 
     if (f.is_fixed) return encode_nearest<Code, Signs::complement>(f, values, codes, count);
     if (f.signed_zero && f.signed_nan) return encode_nearest<Code, Signs::kept>(f, values, codes, count);
     return encode_nearest<Code, Signs::some>(f, values, codes, count);
+  }
+  if (f.fits_stochastic()) {
+    if (f.signed_zero && f.signed_nan) return encode_stochastic<Code, Signs::kept>(f, values, codes, count, words);
+    return encode_stochastic<Code, Signs::some>(f, values, codes, count, words);
   }
   const AnyEncoder encoder(f);
   const VI no_scale = hn::Zero(I());

@@ -23,6 +23,12 @@ std::string master_words(amp::MasterWeights master) {
       return "the parameters themselves";
     case amp::MasterWeights::float32_copy:
       return "a float32 copy";
+    case amp::MasterWeights::trailing_bits:
+      return "float32: the parameters and 16 trailing bits";
+    case amp::MasterWeights::stochastic:
+      return "none: updates are rounded stochastically into the parameters";
+    case amp::MasterWeights::compensated:
+      return "the parameters and what rounding took from them";
   }
   return "";
 }
@@ -64,19 +70,17 @@ Pairs configuration_pairs(const train::Config& config) {
 }
 
 Pairs recipe_pairs(const std::string& recipe) {
-  for (const amp::Recipe& row : amp::kRecipes)
-    if (row.name == recipe)
-      return {{"Recipe", recipe},
-              {"Compute", std::string(row.compute.name()) + ": matmuls and convolutions, float32 inside"},
-              {"Parameters",
-               std::string(row.parameter.name()) +
-                   (row.parameter == float32 ? "" : ": matrices and filters; vectors stay float32")},
-              {"Master weights", master_words(row.master)},
-              {"Loss scaling", row.scaling == amp::LossScaling::dynamic
-                                   ? "dynamic: halved on an overflow, grows after clean steps"
-                                   : "none"},
-              {"What it shows", std::string(row.shows)}};
-  return {{"Recipe", recipe}};
+  const amp::Recipe* row = amp::find_recipe_if(recipe);
+  if (row == nullptr) return {{"Recipe", recipe}};
+  return {{"Recipe", recipe},
+          {"Compute", std::string(row->compute.name()) + ": matmuls and convolutions, float32 inside"},
+          {"Parameters", std::string(row->parameter.name()) +
+                             (row->parameter == float32 ? "" : ": matrices and filters; vectors stay float32")},
+          {"Master weights", master_words(row->master)},
+          {"Loss scaling", row->scaling == amp::LossScaling::dynamic
+                               ? "dynamic: halved on an overflow, grows after clean steps"
+                               : std::string(amp::to_string(row->scaling))},
+          {"What it shows", std::string(row->shows)}};
 }
 
 Pairs memory_pairs(const train::RunRecord& record) {

@@ -30,15 +30,14 @@ Json config_json(const train::Config& config) {
 }
 
 Json recipe_json(const std::string& name) {
-  for (const amp::Recipe& row : amp::kRecipes)
-    if (row.name == name)
-      return {{"name", name},
-              {"compute", row.compute.name()},
-              {"parameter", row.parameter.name()},
-              {"master", amp::to_string(row.master)},
-              {"scaling", amp::to_string(row.scaling)},
-              {"shows", row.shows}};
-  return Json::object({{"name", name}});
+  const amp::Recipe* row = amp::find_recipe_if(name);
+  if (row == nullptr) return Json::object({{"name", name}});
+  return {{"name", name},
+          {"compute", row->compute.name()},
+          {"parameter", row->parameter.name()},
+          {"master", amp::to_string(row->master)},
+          {"scaling", amp::to_string(row->scaling)},
+          {"shows", row->shows}};
 }
 
 Json steps_json(const std::vector<train::StepRecord>& steps) {

@@ -20,12 +20,6 @@ std::string with_thousands(const std::string& digits) {
   return text;
 }
 
-const amp::Recipe* recipe_row(const std::string& name) {
-  for (const amp::Recipe& row : amp::kRecipes)
-    if (row.name == name) return &row;
-  return nullptr;
-}
-
 }  // namespace
 
 std::string count(std::int64_t value) {
@@ -91,7 +85,7 @@ std::string skip_words(const train::RunRecord& record) {
   const std::int64_t skips = skip_count(record);
   const auto steps = static_cast<std::int64_t>(record.steps.size());
   if (skips == 0) return "every gradient was finite";
-  const amp::Recipe* row = recipe_row(record.config.recipe);
+  const amp::Recipe* row = amp::find_recipe_if(record.config.recipe);
   if (row && row->scaling == amp::LossScaling::none)
     return "gradients were not finite. This recipe has no loss scale to lower, and each such step changed "
            "nothing";
@@ -110,12 +104,16 @@ std::string skip_words(const train::RunRecord& record) {
 }
 
 std::string recipe_words(const std::string& recipe) {
-  const amp::Recipe* row = recipe_row(recipe);
+  const amp::Recipe* row = amp::find_recipe_if(recipe);
   if (!row) return recipe;
   std::string text = fmt::format("matmuls in {}, weights in {}", row->compute.name(), row->parameter.name());
   if (row->master == amp::MasterWeights::float32_copy) text += " with a float32 master copy";
   if (row->master == amp::MasterWeights::none) text += " without a master copy";
-  return text + (row->scaling == amp::LossScaling::dynamic ? ", dynamic loss scale" : ", no loss scale");
+  if (row->master == amp::MasterWeights::trailing_bits) text += " and 16 trailing bits";
+  if (row->master == amp::MasterWeights::stochastic) text += ", updates rounded stochastically";
+  if (row->master == amp::MasterWeights::compensated) text += " with compensated updates";
+  if (row->scaling == amp::LossScaling::none) return text + ", no loss scale";
+  return fmt::format("{}, {} loss scale", text, amp::to_string(row->scaling));
 }
 
 double images_per_second(const train::RunRecord& record) {

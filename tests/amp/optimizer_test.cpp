@@ -129,6 +129,47 @@ TEST(Optimizer, WithoutAMasterTheUpdateIsRoundedAway) {  // fault D18
   EXPECT_NEAR(with.item(), 0.9, 0.002);
 }
 
+TEST(Optimizer, TrailingBitsMakeTheFloat32Master) {
+  Tensor split = random_leaf({3000}, 1, bfloat16), copied = random_leaf({3000}, 1, bfloat16);
+  Descent with_bits({{"w", split}}, MasterWeights::trailing_bits), with_copy({{"w", copied}}, MasterWeights::float32_copy);
+  for (int step = 0; step < 50; ++step) {
+    with_bits.zero_grad(), with_copy.zero_grad();
+    random_gradient(split, 100 + static_cast<std::uint64_t>(step));
+    random_gradient(copied, 100 + static_cast<std::uint64_t>(step));
+    with_bits.step(1e-3f), with_copy.step(1e-3f);
+  }
+  const Tensor trailing = with_bits.state()[0].value, master = with_copy.state()[0].value;
+  EXPECT_EQ(with_bits.state()[0].name, "trailing.w");
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    const auto bits = static_cast<std::uint32_t>(load_code(float32, master.raw(), i));
+    EXPECT_EQ(load_code(trailing.dtype(), trailing.raw(), i), bits & 0xFFFF);
+    EXPECT_EQ(load_code(bfloat16, split.raw(), i), (bits + 0x8000) >> 16);
+  }
+}
+
+TEST(Optimizer, StochasticUpdatesAreTheSameOnAnyNumberOfThreadsAndAfterResuming) {
+  const auto train = [](int threads, int stop) {
+    const int before = thread_count();
+    set_thread_count(threads);
+    manual_seed(3);
+    Tensor w = random_leaf({30000}, 1, bfloat16);
+    auto optimizer = std::make_unique<Descent>(std::vector<Parameter>{{"w", w}}, MasterWeights::stochastic);
+    for (int step = 0; step < 6; ++step) {
+      if (step == stop) {
+        optimizer = std::make_unique<Descent>(std::vector<Parameter>{{"w", w}}, MasterWeights::stochastic);
+        optimizer->set_steps(step);
+      }
+      optimizer->zero_grad();
+      random_gradient(w, 100 + static_cast<std::uint64_t>(step));
+      optimizer->step(1e-3f);
+    }
+    set_thread_count(before);
+    return codes_in(bfloat16, w.raw(), w.count());
+  };
+  EXPECT_EQ(train(1, -1), train(2, -1));
+  EXPECT_EQ(train(1, -1), train(1, 3));
+}
+
 TEST(Optimizer, KeepsNarrowCopiesBitEqualToACast) {
   for (const DType parameter : {float32, float16})
     for (const MasterWeights master : {MasterWeights::float32_copy, MasterWeights::none}) {

@@ -50,6 +50,10 @@ TEST(Recipe, EnumeratorsHaveTheirNames) {
   EXPECT_EQ(to_string(MasterWeights::none), "none");
   EXPECT_EQ(to_string(MasterWeights::is_parameter), "is_parameter");
   EXPECT_EQ(to_string(MasterWeights::float32_copy), "float32_copy");
+  EXPECT_EQ(to_string(MasterWeights::trailing_bits), "trailing_bits");
+  EXPECT_EQ(to_string(MasterWeights::stochastic), "stochastic");
+  EXPECT_EQ(to_string(MasterWeights::compensated), "compensated");
+  EXPECT_EQ(to_string(LossScaling::constant), "constant");
   EXPECT_EQ(to_string(LossScaling::none), "none");
   EXPECT_EQ(to_string(LossScaling::dynamic), "dynamic");
 }

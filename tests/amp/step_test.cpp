@@ -87,7 +87,7 @@ TEST(Step, ARejectedStepChangesNothing) {  // law 4
         EXPECT_THAT(result.culprit, HasSubstr("down.weight: 0 inf, 24 NaN of 24"));
         EXPECT_EQ(f.everything(), before);
         EXPECT_EQ(f.optimizer->steps(), 3);
-        const float scale = recipe.scaling == LossScaling::dynamic ? scaler.scale / 2 : 1;
+        const float scale = recipe.scaling == LossScaling::dynamic ? scaler.scale / 2 : scaler.scale;
         EXPECT_EQ(f.step->scaler().state(), (ScalerState{scale, 0, 1, 1}));
         for (const Parameter& p : f.optimizer->parameters()) EXPECT_FALSE(p.value.grad().defined());
       }
