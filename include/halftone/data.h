@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Data: IDX files, and batches whose order is a function of (seed, epoch).
+// Data: IDX files, arrays in numpy's .npy files, and batches whose order is a function of (seed, epoch).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,6 +30,42 @@ Tensor load_idx(const std::filesystem::path& file);
 
 // Writes the same, plain. For tests and tools.
 void save_idx(const std::filesystem::path& file, const Tensor& bytes);
+
+// Arrays in .npy files, version 1.0 (numpy.lib.format): row-major, little-endian. The format is one that numpy
+// has: float16, float32, float64, and integers of 8, 16, 32 and 64 bits with or without sign (int8, uint16,
+// ...). The raw bytes that numpy keeps for the types of other libraries ("|V1", "<V2") are read as uint8 and
+// uint16.
+struct NpyArray {
+  std::vector<std::int64_t> shape;  // empty: one element
+  DType dtype = float32;
+  std::vector<std::byte> bytes;
+
+  std::int64_t count() const;  // of elements
+};
+
+// The head of a file: what its elements are and where they begin. The file is exactly as long as it says.
+struct NpyHeader {
+  std::vector<std::int64_t> shape;
+  DType dtype = float32;
+  std::int64_t count = 0;   // elements
+  std::int64_t offset = 0;  // bytes before the first
+  bool is_untyped = false;  // "|V1" or "<V2": codes of a format that numpy does not know
+};
+
+// Reads the head, or everything. Throws FileError naming file, place and what was expected there: for another
+// version, column-major or big-endian data, a type that is none of the above, and a file that is longer or
+// shorter than its shape says.
+NpyHeader read_npy_header(const std::filesystem::path& file);
+NpyArray read_npy(const std::filesystem::path& file);
+
+// Writes a file that numpy.load reads. Throws DTypeError for a format that numpy does not have, ShapeError if
+// shape and bytes do not fit together, and FileError.
+void write_npy(const std::filesystem::path& file, const NpyArray& array);
+
+std::string shape_text(const std::vector<std::int64_t>& shape);  // as numpy writes it: "(3, 4)", "(3,)", "()"
+
+// The bytes before the elements, for a writer that has these piece by piece.
+std::string npy_head(const std::vector<std::int64_t>& shape, DType dtype);
 
 // Images (count, height, width) and labels (count), both uint8.
 struct ImageSet {

@@ -201,7 +201,8 @@ constexpr double min_subnormal(const Format& format) { return decode(format, for
 
 constexpr double min_normal(const Format& format) {
   if (!format.has_zero || detail::is_integer(format)) return min_subnormal(format);
-  return decode(format, detail::kOne << format.mantissa_bits);
+  return detail::nearest_double({Exact::Kind::finite, false, detail::kOne << format.mantissa_bits,
+                                 detail::least_exponent(format)});  // with one exponent bit no code may reach it
 }
 
 constexpr double epsilon(const Format& format) {

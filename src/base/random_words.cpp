@@ -77,9 +77,10 @@ HWY_EXPORT(philox_blocks);
 
 void random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::uint32_t* words,
                  std::int64_t count) {
-  if (const std::uint64_t left = ~first + 1; left != 0 && left < static_cast<std::uint64_t>(count)) {
-    random_bits(seed, stream, first, words, static_cast<std::int64_t>(left));  // behind the last word of all
-    random_bits(seed, stream, 0, words + left, count - static_cast<std::int64_t>(left));  // comes the first
+  const std::uint64_t left = ~first + 1;  // behind the last word of all comes the first
+  if (count > 0 && left != 0 && left < static_cast<std::uint64_t>(count)) {
+    random_bits(seed, stream, first, words, static_cast<std::int64_t>(left));
+    random_bits(seed, stream, 0, words + left, count - static_cast<std::int64_t>(left));
     return;
   }
   constexpr std::int64_t kBlocks = 16;  // of 32-bit lanes in the widest registers

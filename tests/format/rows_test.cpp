@@ -11,20 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "format/oracle.h"
+#include "format/each_row.h"
 #include "halftone/conversion.h"
 
 namespace halftone {
 namespace {
 
 std::vector<Format> all_rows() {
-  std::vector<Format> rows = oracle::narrow_rows();
-  for (const Format& row : kFormats)
-    if (!row.is_floating() || row.bits() > 16) rows.push_back(row);
-  rows.push_back({"e8m10", 8, 10, 127, Specials::ieee});
-  rows.push_back({"e9m6", 9, 6, 255, Specials::ieee});
-  rows.push_back({"e8m7_biased", 8, 7, 140, Specials::ieee});
-  rows.push_back({"int8", 0, 7, 0, Specials::integer});
+  std::vector<Format> rows = oracle::rows(64);
+  for (std::string_view name : {"binary16p2se", "binary16p1ue"})
+    rows.push_back(*parse_format(name));  // beyond double
   return rows;
 }
 
@@ -59,10 +55,8 @@ std::vector<Real> sample(std::size_t count) {
   return values;
 }
 
-class EveryRow : public testing::TestWithParam<Format> {
+class EveryRow : public RowTest {
  protected:
-  DType dtype() const { return DType(&GetParam()); }
-
   template <class Real>
   void check_any_length_and_alignment() const {
     const auto bytes = static_cast<std::size_t>(dtype().bytes());
@@ -99,15 +93,70 @@ class EveryRow : public testing::TestWithParam<Format> {
       ASSERT_TRUE(same(back[i], static_cast<Real>(decode(dtype().format(), code)))) << back[i];
     }
   }
+
+  template <class Real>
+  void check_every_policy() const {
+    const std::vector<Real> values = sample<Real>(600);
+    const auto count = static_cast<std::int64_t>(values.size());
+    for (int rounding = 0; rounding < 6; ++rounding)
+      for (Overflow overflow : {Overflow::to_special, Overflow::saturate, Overflow::keep_infinity})
+        for (Subnormals subnormals : {Subnormals::keep, Subnormals::flush})
+          for (bool drop : {false, true}) {
+            const Conversion c{static_cast<Rounding>(rounding), overflow, subnormals,
+                               drop ? NegativeZero::drop : NegativeZero::keep,
+                               drop ? MissingNan::largest : MissingNan::zero};
+            std::vector<unsigned char> codes(values.size() * static_cast<std::size_t>(dtype().bytes()));
+            encode_row(dtype(), values.data(), codes.data(), count, c);
+            for (std::int64_t i = 0; i < count; ++i)
+              ASSERT_EQ(load_code(dtype(), codes.data(), i),
+                        encode(dtype().format(), static_cast<double>(values[static_cast<std::size_t>(i)]), c))
+                  << describe(c) << " " << values[static_cast<std::size_t>(i)];
+          }
+  }
+
+  template <class Real>
+  void check_in_place() const {
+    const auto bytes = static_cast<std::size_t>(dtype().bytes());
+    if (bytes > sizeof(Real)) return;
+    for (std::size_t length : {1, 5, 64, 513, 5000}) {
+      const std::vector<Real> values = sample<Real>(length);
+      const auto count = static_cast<std::int64_t>(length);
+      std::vector<unsigned char> apart(length * bytes);
+      for (Rounding rounding : {Rounding::nearest_even, Rounding::stochastic}) {
+        const Conversion c{.rounding = rounding};
+        encode_row(dtype(), values.data(), apart.data(), count, c, {1, 2, 3});
+        std::vector<Real> place = values;
+        encode_row(dtype(), place.data(), place.data(), count, c, {1, 2, 3});
+        ASSERT_EQ(std::memcmp(place.data(), apart.data(), apart.size()), 0) << length;
+      }
+    }
+  }
 };
 
-TEST_P(EveryRow, ConvertsFloatsOfAnyLengthAtAnyAlignment) { check_any_length_and_alignment<float>(); }
-TEST_P(EveryRow, ConvertsDoublesOfAnyLengthAtAnyAlignment) { check_any_length_and_alignment<double>(); }
-TEST_P(EveryRow, ConvertsLongRowsOfFloats) { check_long_row<float>(); }
-TEST_P(EveryRow, ConvertsLongRowsOfDoubles) { check_long_row<double>(); }
-
-INSTANTIATE_TEST_SUITE_P(Rows, EveryRow, testing::ValuesIn(all_rows()),
-                         [](const auto& info) { return std::string(info.param.name); });
+TEST_F(EveryRow, ConvertsFloatsOfAnyLengthAtAnyAlignment) {
+  each_row(all_rows(), [&] { check_any_length_and_alignment<float>(); });
+}
+TEST_F(EveryRow, ConvertsDoublesOfAnyLengthAtAnyAlignment) {
+  each_row(all_rows(), [&] { check_any_length_and_alignment<double>(); });
+}
+TEST_F(EveryRow, ConvertsLongRowsOfFloats) {
+  each_row(all_rows(), [&] { check_long_row<float>(); });
+}
+TEST_F(EveryRow, ConvertsLongRowsOfDoubles) {
+  each_row(all_rows(), [&] { check_long_row<double>(); });
+}
+TEST_F(EveryRow, ConvertsFloatsByEveryPolicy) {
+  each_row(all_rows(), [&] { check_every_policy<float>(); });
+}
+TEST_F(EveryRow, ConvertsDoublesByEveryPolicy) {
+  each_row(all_rows(), [&] { check_every_policy<double>(); });
+}
+TEST_F(EveryRow, ConvertsFloatsInPlace) {
+  each_row(all_rows(), [&] { check_in_place<float>(); });
+}
+TEST_F(EveryRow, ConvertsDoublesInPlace) {
+  each_row(all_rows(), [&] { check_in_place<double>(); });
+}
 
 TEST(Rows, DoublesAreRoundedOnceOnTheirWayToFloat16) {
   const double value = 1 + 0x1p-11 + 0x1p-40;
