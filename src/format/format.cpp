@@ -19,7 +19,8 @@ bool holds(const Format& outer, const Format& inner) {
     return detail::is_integer(inner) && detail::least_exponent(outer) <= detail::least_exponent(inner) &&
            top(last) >= top(need);
   }
-  const bool reaches = top(last) > top(need) || (top(last) == top(need) && max_finite(outer) >= max_finite(inner));
+  const bool reaches =
+      top(last) > top(need) || (top(last) == top(need) && max_finite(outer) >= max_finite(inner));
   return outer.precision() >= inner.precision() && reaches && top(last) >= top(lowest) &&
          detail::least_exponent(outer) <= detail::least_exponent(inner) && has_nan(outer) >= has_nan(inner) &&
          has_infinity(outer) >= has_infinity(inner) && has_negative_zero(outer) >= has_negative_zero(inner);

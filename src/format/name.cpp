@@ -62,7 +62,8 @@ std::optional<Format> parse_float(std::string_view name) {
   const int half = 1 << (format.exponent_bits - 1);
   format.bias = bias >= 0 ? bias : format.specials == Specials::nan_zero ? half : half - 1;
   // There must be a positive number besides the special ones, and a code of -0 where that is the NaN.
-  if (!reader.done() || (format.specials == Specials::nan_zero && !format.is_signed) || format.bits() > 64 || format.bits() < 2 || detail::max_code(format) == 0 ||
+  if (!reader.done() || (format.specials == Specials::nan_zero && !format.is_signed) || format.bits() > 64 ||
+      format.bits() < 2 || detail::max_code(format) == 0 ||
       detail::max_code(format) >= detail::magnitude_end(format))
     return std::nullopt;
   return format;

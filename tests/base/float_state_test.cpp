@@ -28,15 +28,15 @@ TEST(FloatState, RoundsToNearestInsideAndAsBeforeOutside) {
 
 #if defined(__SSE2__)
 TEST(FloatState, KeepsSubnormalsInsideAndFlushesThemAgainOutside) {
-  volatile float small = 1e-40f;
+  volatile float small = 1e-40f, one = 1;
   const unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040u);
   float inside = 0;
   {
     const DefaultFloatState state;
-    inside = small * 1.0f;
+    inside = small * one;
   }
-  const float outside = small * 1.0f;
+  const float outside = small * one;
   const unsigned then = _mm_getcsr();
   _mm_setcsr(before);
   EXPECT_EQ(inside, 1e-40f);
