@@ -8,6 +8,7 @@
 #include "halftone/report.h"
 #include "report/chart.h"
 #include "report/describe.h"
+#include "report/format_chart.h"
 #include "report/page.h"
 #include "report/statistics.h"
 #include "report/words.h"
@@ -108,13 +109,17 @@ std::string recipes(const std::vector<SeriesSummary>& all) {
               .numeric = {},
               .rows = {}};
   for (const SeriesSummary& series : all)
-    for (const amp::Recipe& row : amp::kRecipes)
-      if (row.name == series.recipe)
-        table.rows.push_back({series.recipe, std::string(row.compute.name()),
-                              std::string(row.parameter.name()), master_words(row.master),
-                              row.scaling == amp::LossScaling::dynamic ? "dynamic" : "none",
-                              std::string(row.shows)});
+    if (const amp::Recipe* row = amp::find_recipe_if(series.recipe))
+      table.rows.push_back({series.recipe, std::string(row->compute.name()), std::string(row->parameter.name()),
+                            master_words(row->master), std::string(amp::to_string(row->scaling)),
+                            std::string(row->shows)});
   return to_html(table);
+}
+
+std::vector<DType> formats_in(const std::vector<SeriesSummary>& all) {
+  std::vector<std::string> names;
+  for (const SeriesSummary& series : all) names.push_back(series.recipe);
+  return formats_of(names);
 }
 
 }  // namespace
@@ -126,6 +131,7 @@ std::string to_html(const Comparison& comparison) {
     body += section("Result", table(all));
     body += section("Charts", charts(all));
     body += section("Recipes", recipes(all));
+    body += section("Number formats", format_charts(formats_in(all)));
   }
   if (const train::RunRecord* run = first_run(comparison)) {
     body += section("Machine", facts(machine_pairs(*run)));

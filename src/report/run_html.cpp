@@ -8,6 +8,7 @@
 #include "halftone/report.h"
 #include "report/chart.h"
 #include "report/describe.h"
+#include "report/format_chart.h"
 #include "report/page.h"
 #include "report/words.h"
 
@@ -159,6 +160,7 @@ std::string to_html(const train::RunRecord& record) {
   body += section("Loss scale", scale_section(record));
   body += section("Accuracy", epochs_section(record));
   body += section("Recipe", facts(recipe_pairs(record.config.recipe)));
+  body += section("Number formats", format_charts(formats_of({record.config.recipe})));
   body += section("Memory", facts(memory_pairs(record)));
   body += section("Machine", facts(machine_pairs(record)));
   body += section("Configuration", facts(configuration_pairs(record.config)));
