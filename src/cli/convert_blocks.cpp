@@ -45,10 +45,10 @@ bool all_finite(const float* values, std::int64_t count) {
   return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
 }
 
-// A run of blocks of one row. A block with NaN or infinity decodes to NaN, which its elements do not show: what
-// became of it is counted from the values.
-void convert_run(const Job& job, const float* values, std::int64_t count, std::int64_t first, std::byte* elements,
-                 std::byte* scales, ConvertTally& tally) {
+// A run of blocks of one row. A block with NaN or infinity decodes to NaN, which its elements do not show:
+// what became of it is counted from the values.
+void convert_run(const Job& job, const float* values, std::int64_t count, std::int64_t first,
+                 std::byte* elements, std::byte* scales, ConvertTally& tally) {
   std::vector<float> became(static_cast<std::size_t>(count));
   const auto convert = [&](std::int64_t begin, std::int64_t size) {
     const std::int64_t block = begin / job.format.length;

@@ -77,7 +77,8 @@ TEST(InspectRounding, AFewRandomBitsSeeOnlyTheFirstOfTheFraction) {
   // 1.3 lies between 1 and 1.5 in float4, 0.6 of the way: of 2 bits 0.5 is seen, of 1 bit too.
   EXPECT_NE(shown("inspect -f float4_e2m1fn 1.3 --random-bits 2").find("with probability 0.5\n"),
             std::string::npos);
-  EXPECT_NE(shown("inspect -f float4_e2m1fn 1.3 --random-bits 32").find("with probability 0.6\n"), std::string::npos);
+  EXPECT_NE(shown("inspect -f float4_e2m1fn 1.3 --random-bits 32").find("with probability 0.6\n"),
+            std::string::npos);
   // A thirty-second of the way: one bit sees nothing of it.
   EXPECT_NE(shown("inspect -f float4_e2m1fn 1.015625 --random-bits 1").find("always\n"), std::string::npos);
 }

@@ -33,8 +33,8 @@ std::vector<double> values_of(const Format& format) {
 }
 
 TEST(NumberCode, NeighboursAreTheNextValues) {
-  for (const char* name : {"float4_e2m1fn", "binary4p2se", "binary4p1ue", "e2m1fnuz",
-                           "ue3m1fn", "fixed4m2", "int4"}) {
+  for (const char* name :
+       {"float4_e2m1fn", "binary4p2se", "binary4p1ue", "e2m1fnuz", "ue3m1fn", "fixed4m2", "int4"}) {
     const Format& format = find_dtype(name).format();
     const std::vector<double> values = values_of(format);
     for (std::uint64_t code = 0; code < 1u << format.bits(); ++code) {

@@ -125,7 +125,9 @@ std::vector<Real> census_values(const Format& f, std::size_t count) {
     for (auto x : {static_cast<Real>(border), static_cast<Real>(border * 1.25)})
       for (Real y : {x, std::nextafter(x, Real(0)), std::nextafter(x, kInf)}) values.push_back(y);
   std::mt19937_64 random(1);
-  const int low = std::max(std::ilogb(least) - 3, -1070), high = std::min(std::ilogb(largest) + 2, 1023);
+  // Formats beyond double have neither: 0 and infinity.
+  const int low = least > 0 ? std::max(std::ilogb(least) - 3, -1070) : -1070;
+  const int high = std::isfinite(largest) ? std::min(std::ilogb(largest) + 2, 1023) : 1023;
   while (values.size() < count / 2) {
     const double significand = 1 + static_cast<double>(random() >> 12) * 0x1p-52;
     values.push_back(
