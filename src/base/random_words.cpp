@@ -36,7 +36,7 @@ HWY_INLINE V multiply(V x, V factor) {
   return hn::MulEven(hn::BitCast(narrow, x), hn::BitCast(narrow, factor));
 }
 
-// Whole blocks of four words, from block `index` on; `blocks` is a multiple of the lanes of every target. Each
+// Whole blocks of four words, from block `index` on; `blocks` is a multiple of twice the lanes of every target. Each
 // 64-bit lane works on one block and holds each of its words in the lower half; what is in the upper half of a
 // factor does not matter, so it is never cleared.
 void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index, std::uint32_t* words,
@@ -49,20 +49,29 @@ void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index
     keys0[round] = hn::Set(d, static_cast<std::uint32_t>(seed) + round * 0x9E3779B9u);
     keys1[round] = hn::Set(d, static_cast<std::uint32_t>(seed >> 32) + round * 0xBB67AE85u);
   }
-  for (std::int64_t block = 0; block < blocks; block += lanes) {
-    V x0 = hn::Add(hn::Set(d, index + static_cast<std::uint64_t>(block)), hn::Iota(d, 0));
-    V x1 = hn::ShiftRight<32>(x0);
-    V x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32);
+  auto* out = reinterpret_cast<std::uint64_t*>(words);
+  const V iota = hn::Iota(d, 0);
+  // Two groups at a time: a round waits for the one before it, so one group would leave the processor idle.
+  for (std::int64_t block = 0; block < blocks; block += 2 * lanes) {
+    V x0 = hn::Add(hn::Set(d, index + static_cast<std::uint64_t>(block)), iota);
+    V y0 = hn::Add(hn::Set(d, index + static_cast<std::uint64_t>(block + lanes)), iota);
+    V x1 = hn::ShiftRight<32>(x0), y1 = hn::ShiftRight<32>(y0);
+    V x2 = hn::Set(d, stream), x3 = hn::Set(d, stream >> 32), y2 = x2, y3 = x3;
     for (std::size_t round = 0; round < 10; ++round) {
       const V p0 = multiply(x0, first), p1 = multiply(x2, second);
+      const V q0 = multiply(y0, first), q1 = multiply(y2, second);
       x0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), x1), keys0[round]);
+      y0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q1), y1), keys0[round]);
       x2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), x3), keys1[round]);
-      x1 = p1;
-      x3 = p0;
+      y2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(q0), y3), keys1[round]);
+      x1 = p1, x3 = p0, y1 = q1, y3 = q0;
     }
     const V front = hn::Or(hn::And(x0, low_half), hn::ShiftLeft<32>(x1));
     const V back = hn::Or(hn::And(x2, low_half), hn::ShiftLeft<32>(x3));
-    hn::StoreInterleaved2(front, back, d, reinterpret_cast<std::uint64_t*>(words) + 2 * block);
+    hn::StoreInterleaved2(front, back, d, out + 2 * block);
+    const V front2 = hn::Or(hn::And(y0, low_half), hn::ShiftLeft<32>(y1));
+    const V back2 = hn::Or(hn::And(y2, low_half), hn::ShiftLeft<32>(y3));
+    hn::StoreInterleaved2(front2, back2, d, out + 2 * (block + lanes));
   }
 }
 #endif

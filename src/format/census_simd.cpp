@@ -23,7 +23,7 @@
 namespace halftone::simd {
 
 // Compared at a time: `before` and `after` fill the first-level cache.
-inline constexpr std::int64_t kCensusPiece = 2048;
+inline constexpr std::int64_t kCensusPiece = 512;
 
 // The largest and the lowest value and the smallest normal one, as bits of float32.
 struct Ends {
@@ -32,7 +32,6 @@ struct Ends {
 
 struct Counts {
   std::int64_t exact, to_subnormal, to_zero, saturated, to_infinity, to_nan, nan;
-  std::array<std::int64_t, 256> fields;  // values by exponent field
 };
 
 }  // namespace halftone::simd
@@ -49,8 +48,8 @@ struct Fields {
   int lowest, highest;
 };
 
-// Counts the exponent fields of a whole piece.
-HWY_INLINE Fields count_fields(const float* before, Counts& counts) {
+// Counts the exponent fields of a whole piece, those of zeros, subnormals, infinities and NaNs excepted.
+HWY_INLINE Fields count_fields(const float* before, std::int64_t* counts) {
   const D d;
   const hn::ScalableTag<std::uint8_t> bytes;
   const hn::RebindToUnsigned<D> du;
@@ -68,29 +67,43 @@ HWY_INLINE Fields count_fields(const float* before, Counts& counts) {
   const int lowest = hn::GetLane(hn::MinOfLanes(d, low)), highest = hn::GetLane(hn::MaxOfLanes(d, high));
   constexpr int kFew = 64;
   if (highest - lowest > kFew) {
-    for (std::uint8_t field : fields) ++counts.fields[field];
+    for (std::uint8_t field : fields)
+      if (field != 0 && field != 255) ++counts[field];
   } else {
-    for (int field = lowest; field <= highest; ++field) {
+    for (int field = std::max(lowest, 1); field <= std::min(highest, 254); ++field) {
       const auto wanted = hn::Set(bytes, static_cast<std::uint8_t>(field));
       std::size_t found = 0;
       for (std::int64_t i = 0; i < kCensusPiece; i += width)
         found += hn::CountTrue(bytes, hn::Eq(hn::Load(bytes, fields + i), wanted));
-      counts.fields[static_cast<std::size_t>(field)] += static_cast<std::int64_t>(found);
+      counts[field] += static_cast<std::int64_t>(found);
     }
   }
   return {lowest, highest};
 }
 
-void count_piece(const Ends& ends, const float* before, const float* after, Counts& counts) {
+// `by_field` counts by exponent field. Returns the lowest field.
+int count_piece(const Ends& ends, const float* before, const float* after, Counts& counts,
+                std::int64_t* by_field) {
   const D d;
-  const Fields fields = count_fields(before, counts);
+  const Fields fields = count_fields(before, by_field);
   const V zero = hn::Zero(d), mask = hn::Set(d, 0x7FFFFFFF), infinity = hn::Set(d, 0x7F800000);
   const V largest = hn::Set(d, ends.largest), lowest = hn::Set(d, ends.lowest);
   const V min_normal = hn::Set(d, ends.min_normal);
+  const bool may_be_small = fields.lowest <= (ends.min_normal >> 23);
   const bool may_overflow = fields.highest >= (std::min(ends.largest, ends.lowest) >> 23);
   V exact = zero, to_subnormal = zero, to_zero = zero, saturated = zero, to_infinity = zero, to_nan = zero,
     nan = zero;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (!may_be_small && !may_overflow) {  // numbers that became normal numbers
+    std::size_t same = 0;
+    for (std::int64_t i = 0; i < kCensusPiece; i += lanes) {
+      const V x = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(before + i));
+      const V y = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(after + i));
+      same += hn::CountTrue(d, hn::Eq(x, y));
+    }
+    counts.exact += static_cast<std::int64_t>(same);
+    return fields.lowest;
+  }
   for (std::int64_t i = 0; i < kCensusPiece; i += lanes) {
     const V x = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(before + i));
     const V y = hn::LoadU(d, reinterpret_cast<const std::int32_t*>(after + i));
@@ -123,6 +136,7 @@ void count_piece(const Ends& ends, const float* before, const float* after, Coun
   counts.exact += total(exact), counts.to_subnormal += total(to_subnormal), counts.to_zero += total(to_zero);
   counts.saturated += total(saturated), counts.to_infinity += total(to_infinity);
   counts.to_nan += total(to_nan), counts.nan += total(nan);
+  return fields.lowest;
 }
 
 }  // namespace halftone::simd::HWY_NAMESPACE
@@ -163,10 +177,9 @@ void count_narrow(const Format& format, const float* values, const void* codes, 
       padding = kCensusPiece - size;
       from = before.data();
     }
-    HWY_DYNAMIC_DISPATCH(count_piece)(ends, from, after.data(), counts);
+    const int lowest = HWY_DYNAMIC_DISPATCH(count_piece)(ends, from, after.data(), counts, &census.at(-127));
+    if (lowest == 0) count_subnormals(from, size, census);
   }
-  for (std::size_t field = 1; field < 255; ++field) census.at(static_cast<int>(field) - 127) += counts.fields[field];
-  if (counts.fields[0] > padding) count_subnormals(values, count, census);
   counts.exact -= padding;
   census.exact += counts.exact, census.to_subnormal += counts.to_subnormal, census.to_zero += counts.to_zero;
   census.saturated += counts.saturated, census.to_infinity += counts.to_infinity;

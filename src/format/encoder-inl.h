@@ -102,17 +102,26 @@ struct StochasticEncoder {
         least_shift(hn::Set(I(), f.least + 150)),
         shift(hn::Set(I(), f.shift)),
         first(hn::Set(I(), f.first_binade)),
+        below_first(hn::Set(I(), (f.first_binade - 1) << f.mantissa_bits)),
         random_mask(hn::Set(U(), f.random_mask)) {}
 
   HWY_INLINE VI operator()(VI bits, VU words) const {
     const I di;
     const VI magnitude = hn::And(bits, nearest.magnitude_mask);
     const VI near = hn::Min(magnitude, nearest.limit);
-    const VI exponent = hn::Max(hn::ShiftRight<23>(near), one);
-    const VI n = hn::Sub(hn::Add(near, hidden), hn::ShiftLeft<23>(exponent));
-    const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(di, 56));
-    const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first), hn::Zero(di)), nearest.layout.mantissa_bits);
-    VI code = hn::Add(binade, carry(n, drop, hn::And(words, random_mask)));
+    const VU random = hn::And(words, random_mask);
+    VI code;
+    if (HWY_LIKELY(hn::AllFalse(di, hn::Lt(near, nearest.first)))) {  // all normal: the same bits are dropped
+      const int drop = nearest.layout.shift;
+      const VU sum = hn::Add(hn::BitCast(U(), near), hn::ShiftRightSame(random, 32 - drop));
+      code = hn::Sub(hn::BitCast(di, hn::ShiftRightSame(sum, drop)), below_first);
+    } else {
+      const VI exponent = hn::Max(hn::ShiftRight<23>(near), one);
+      const VI n = hn::Sub(hn::Add(near, hidden), hn::ShiftLeft<23>(exponent));
+      const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(di, 56));
+      const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first), hn::Zero(di)), nearest.layout.mantissa_bits);
+      code = hn::Add(binade, carry(n, drop, random));
+    }
     code = hn::IfThenElse(hn::Gt(code, nearest.largest), nearest.over, code);
     code = hn::Or(code, hn::And(hn::BroadcastSignBit(bits), kSigns == Signs::kept ? nearest.sign : nearest.sign_of(code)));
     const auto is_special = hn::Gt(magnitude, hn::Set(di, 0x7F7FFFFF));
@@ -130,7 +139,7 @@ struct StochasticEncoder {
   }
 
   NearestEncoder<kSigns> nearest;
-  VI one, hidden, least_shift, shift, first;
+  VI one, hidden, least_shift, shift, first, below_first;
   VU random_mask;
 };
 

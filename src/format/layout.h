@@ -94,6 +94,19 @@ struct Layout {
   std::uint32_t random_mask;
 };
 
+// The layout last used by this thread is kept: rows are converted piece by piece.
+inline const Layout& layout_for(const Format& format, const Conversion& conversion) {
+  struct Kept {
+    Format format;
+    Conversion conversion;
+    Layout layout;
+  };
+  thread_local Kept kept{float16.format(), {}, Layout(float16.format())};
+  if (!kept.format.same_codes(format) || kept.conversion != conversion)
+    kept = {format, conversion, Layout(format, conversion)};
+  return kept.layout;
+}
+
 // float16; or the leading bits of a float32 (bfloat16, tfloat32 and their kin); or any other.
 enum class Kind { any, half, brain };
 

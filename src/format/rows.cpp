@@ -53,8 +53,9 @@ void copy(const void* from, void* to, std::int64_t count, std::size_t bytes) {
   if (count > 0) std::memmove(to, from, static_cast<std::size_t>(count) * bytes);
 }
 
-// Calls body(begin, count) on pieces that fit a buffer on the stack.
-constexpr std::int64_t kPiece = 2048;
+// Calls body(begin, count) on pieces that fit a buffer on the stack. They are short, so that the work on one
+// and the loads and stores of the next overlap.
+constexpr std::int64_t kPiece = 512;
 
 template <class Body>
 void in_pieces(std::int64_t count, const Body& body) {

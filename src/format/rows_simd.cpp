@@ -101,7 +101,7 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
 #ifdef HALFTONE_HALF
   if (kind(format) == Kind::half) return decode_half(codes, values, count);
 #endif
-  const Layout f(format);
+  const Layout& f = layout_for(format, {});
   if (format.bytes() == 1) return decode_as<std::uint8_t>(format, f, codes, values, count);
   if (format.bytes() == 2) return decode_as<std::uint16_t>(format, f, codes, values, count);
   decode_as<std::uint32_t>(format, f, codes, values, count);
@@ -154,7 +154,7 @@ void encode_stochastic(const Layout& f, const float* values, void* codes, std::i
 template <class Code>
 void encode_as(const Format& format, const Conversion& conversion, const float* values, void* codes,
                std::int64_t count, const std::uint32_t* words) {
-  const Layout f(format, conversion);
+  const Layout& f = layout_for(format, conversion);
   if (leads(format, conversion)) {
     const LeadingEncoder encoder(f);
 #if HWY_TARGET != HWY_SCALAR
