@@ -56,8 +56,14 @@ std::vector<double> medians(const std::vector<Case>& cases, int rounds) {
 class Bench {
  public:
   Bench(std::int64_t count, int repeat)
-      : count_(count), repeat_(repeat), values_(size(count)), back_(size(count)), codes_(size(count) * 4),
-        other_(size(count) * 8), scales_(size(count)), words_(size(count)) {
+      : count_(count),
+        repeat_(repeat),
+        values_(size(count)),
+        back_(size(count)),
+        codes_(size(count) * 4),
+        other_(size(count) * 8),
+        scales_(size(count)),
+        words_(size(count)) {
     for (std::int64_t i = 0; i < count; ++i)
       values_[size(i)] = random_normal_at(1, 1, static_cast<std::uint64_t>(i % 65536));
     std::memset(other_.data(), 1, other_.size());
@@ -72,10 +78,12 @@ class Bench {
     };
     for (double bytes : {8.0, 6.0, 5.0, 4.5})
       add(fmt::format("copy of {} bytes", bytes), bytes, [this, bytes] {
-        std::memcpy(other_.data(), codes_.data(), static_cast<std::size_t>(static_cast<double>(count_) * bytes / 2));
+        std::memcpy(other_.data(), codes_.data(),
+                    static_cast<std::size_t>(static_cast<double>(count_) * bytes / 2));
       });
-    for (const char* name : {"tfloat32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
-                             "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn", "fixed8m6", "e5m7", "binary8p4se"})
+    for (const char* name :
+         {"tfloat32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+          "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn", "fixed8m6", "e5m7", "binary8p4se"})
       rows(find_dtype(name), add);
     for (const BlockFormat& format : kBlockFormats) blocks(format, add);
     peers(add);
@@ -110,26 +118,26 @@ class Bench {
     if (dtype != float16 && dtype != bfloat16 && dtype != float8_e4m3fn) return;
     Conversion stochastic;
     stochastic.rounding = Rounding::stochastic;
-    add(name + " encode, stochastic", bytes,
-        [this, dtype, stochastic] { encode_row(dtype, values_.data(), codes_.data(), count_, stochastic, {1, 2, 0}); });
+    add(name + " encode, stochastic", bytes, [this, dtype, stochastic] {
+      encode_row(dtype, values_.data(), codes_.data(), count_, stochastic, {1, 2, 0});
+    });
     Conversion odd;
     odd.rounding = Rounding::to_odd;
     add(name + " encode, to odd", bytes,
         [this, dtype, odd] { encode_row(dtype, values_.data(), codes_.data(), count_, odd); });
     add(name + " encode, census", bytes, [this, dtype] {
-      encode_row(dtype, values_.data(), codes_.data(), count_, default_conversion(dtype.format()), {}, &census_);
+      encode_row(dtype, values_.data(), codes_.data(), count_, default_conversion(dtype.format()), {},
+                 &census_);
     });
   }
 
   template <class Add>
   void blocks(const BlockFormat& format, const Add& add) {
     const double bytes = 4 + format.bits_per_element() / 8;
-    add(fmt::format("{} encode", format.name), bytes, [this, format] {
-      encode_blocks(format, values_.data(), count_, codes_.data(), scales_.data());
-    });
-    add(fmt::format("{} decode", format.name), bytes, [this, format] {
-      decode_blocks(format, other_.data(), other_.data(), count_, back_.data());
-    });
+    add(fmt::format("{} encode", format.name), bytes,
+        [this, format] { encode_blocks(format, values_.data(), count_, codes_.data(), scales_.data()); });
+    add(fmt::format("{} decode", format.name), bytes,
+        [this, format] { decode_blocks(format, other_.data(), other_.data(), count_, back_.data()); });
   }
 
   template <class Add>
@@ -155,9 +163,9 @@ class Bench {
   }
   template <class T>
   void from_eigen() {
-    Eigen::Map<Eigen::ArrayXf>(back_.data(), count_) =
-        Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>(reinterpret_cast<const T*>(other_.data()), count_)
-            .template cast<float>();
+    Eigen::Map<Eigen::ArrayXf>(back_.data(), count_) = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>(
+                                                           reinterpret_cast<const T*>(other_.data()), count_)
+                                                           .template cast<float>();
   }
 
   std::int64_t count_;

@@ -26,7 +26,8 @@ enum class MasterWeights : std::uint8_t {
   none,           // the narrow parameter, rounded to nearest: what is below half its spacing is lost
   is_parameter,   // the parameter, which is float32
   float32_copy,   // a float32 copy, from which the parameter is rounded
-  trailing_bits,  // a float32 whose leading bits are the bfloat16 parameter and whose 16 trailing ones are kept
+  trailing_bits,  // a float32 whose leading bits are the bfloat16 parameter and whose 16 trailing ones are
+                  // kept
   stochastic,     // the narrow parameter, rounded stochastically: right on average
   compensated,    // the narrow parameter and what rounding took from it, in the same format (Kahan 1965)
 };
@@ -167,8 +168,8 @@ class Optimizer {
 
   std::vector<Parameter> parameters_;
   struct Narrow;
-  std::vector<Tensor> masters_;                   // float32; the parameter itself, a copy, or undefined
-  std::vector<std::unique_ptr<Narrow>> narrow_;   // those without a float32 master
+  std::vector<Tensor> masters_;                  // float32; the parameter itself, a copy, or undefined
+  std::vector<std::unique_ptr<Narrow>> narrow_;  // those without a float32 master
   std::int64_t steps_ = 0;
 
  protected:

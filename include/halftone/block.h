@@ -2,7 +2,8 @@
 //
 // Blocks: a run of elements in a very short format that share one scale. value = element * scale (* tensor
 // scale). A block format is a row, like a number format. OCP Microscaling Formats 1.0 (mx...: 32 elements, a
-// power of two as scale); NVIDIA's NVFP4 (16 elements, an E4M3 scale and a float32 scale of the whole tensor).
+// power of two as scale); NVIDIA's NVFP4 (16 elements, an E4M3 scale and a float32 scale of the whole
+// tensor).
 #pragma once
 
 #include <cstddef>
@@ -35,9 +36,7 @@ struct BlockFormat {
   // Bytes of the elements of one whole block, packed: 4-bit elements two to a byte, 6-bit four in three
   // bytes, in general lowest bits first; a block starts on a byte.
   constexpr int element_bytes() const { return (length * element.format().bits() + 7) / 8; }
-  constexpr double bits_per_element() const {
-    return 8.0 * (element_bytes() + scale.bytes()) / length;
-  }
+  constexpr double bits_per_element() const { return 8.0 * (element_bytes() + scale.bytes()) / length; }
   friend constexpr bool operator==(const BlockFormat&, const BlockFormat&) = default;
 };
 
@@ -72,8 +71,8 @@ float tensor_scale(const BlockFormat& format, float amax);
 // Of the conversion, rounding and random_bits apply to the elements, which saturate; a value is divided by
 // its scale exactly where the scale is a power of two, and in float32 otherwise. A block of zeros has the
 // smallest scale and zeros. A block with NaN or infinity has the scale NaN (or, where there is none, the
-// largest) and decodes to NaN where it can. `census` counts what happened to the elements, that is to the values
-// divided by their scales.
+// largest) and decodes to NaN where it can. `census` counts what happened to the elements, that is to the
+// values divided by their scales.
 void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
                    void* scales, float tensor_scale = 1, const Conversion& conversion = {},
                    const RandomWords& random = {}, Census* census = nullptr);

@@ -26,9 +26,9 @@ enum class Rounding : std::uint8_t {
   to_odd,      // an inexact value goes to the neighbour with the odd code: safe to round again
   stochastic,  // away from zero with probability floor(fraction * 2^random_bits) / 2^random_bits
 };
-enum class Subnormals : std::uint8_t { keep, flush };      // flush: below min_normal (unrounded) is zero
-enum class NegativeZero : std::uint8_t { keep, drop };     // drop: zero has no sign
-enum class MissingNan : std::uint8_t { zero, largest };    // what NaN becomes in a format without NaN
+enum class Subnormals : std::uint8_t { keep, flush };    // flush: below min_normal (unrounded) is zero
+enum class NegativeZero : std::uint8_t { keep, drop };   // drop: zero has no sign
+enum class MissingNan : std::uint8_t { zero, largest };  // what NaN becomes in a format without NaN
 
 // Overflow is decided on the rounded value. toward_zero and to_odd never overflow from a finite value, nor
 // does rounding toward the other side; infinity and NaN, where missing, fall back as Overflow says. In a
@@ -52,7 +52,8 @@ constexpr Conversion default_conversion(const Format& format) {
   return conversion;
 }
 
-// The code of a value. `random` is a uniform word of 32 bits, whose upper random_bits stochastic rounding uses.
+// The code of a value. `random` is a uniform word of 32 bits, whose upper random_bits stochastic rounding
+// uses.
 constexpr std::uint64_t encode(const Format& format, double value);
 constexpr std::uint64_t encode(const Format& format, double value, const Conversion& conversion,
                                std::uint32_t random = 0);
@@ -73,8 +74,8 @@ struct RandomWords {
 
 // Whole rows: `codes` holds count elements of the format, at any alignment. Vectorised for the formats that
 // float32 holds and chosen at run time by the processor; every path gives the bits of decode and encode above
-// (NaN payloads excepted), whatever the state of the processor. encode_row may work in place: `codes` may be the
-// address of `values`, whose front it then overwrites. `census` counts what happened.
+// (NaN payloads excepted), whatever the state of the processor. encode_row may work in place: `codes` may be
+// the address of `values`, whose front it then overwrites. `census` counts what happened.
 void decode_row(DType dtype, const void* codes, float* values, std::int64_t count);
 void decode_row(DType dtype, const void* codes, double* values, std::int64_t count);
 void encode_row(DType dtype, const float* values, void* codes, std::int64_t count);

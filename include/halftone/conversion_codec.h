@@ -14,7 +14,7 @@ namespace detail {
 // n * 2^-shift = quotient + rest, with `more` beyond n's last bit.
 struct Quotient {
   std::uint64_t whole;
-  std::uint32_t leading;   // the first 32 bits of the fraction
+  std::uint32_t leading;  // the first 32 bits of the fraction
   bool at_least_half, above_half, inexact;
 };
 
@@ -24,7 +24,9 @@ constexpr Quotient divide(std::uint64_t n, int shift, bool more) {
   const std::uint64_t rest = shift < 64 ? n & low_bits(shift) : n;
   const bool half = shift <= 64 && (rest >> (shift - 1) & 1) != 0;
   const bool beyond = (half ? (rest & low_bits(shift - 1)) != 0 : rest != 0) || more;
-  const std::uint64_t leading = shift <= 32 ? rest << (32 - shift) : shift - 32 < 64 ? rest >> (shift - 32) : 0;
+  const std::uint64_t leading = shift <= 32       ? rest << (32 - shift)
+                                : shift - 32 < 64 ? rest >> (shift - 32)
+                                                  : 0;
   return {whole, static_cast<std::uint32_t>(leading), half, half && beyond, half || beyond};
 }
 

@@ -31,8 +31,9 @@ Tensor load_idx(const std::filesystem::path& file);
 // Writes the same, plain. For tests and tools.
 void save_idx(const std::filesystem::path& file, const Tensor& bytes);
 
-// Arrays in .npy files, version 1.0 (numpy.lib.format): row-major, little-endian. The format is one that numpy
-// has: float16, float32, float64, and integers of 8, 16, 32 and 64 bits with or without sign (int8, uint16,
+// Arrays in .npy files, version 1.0 (numpy.lib.format): row-major, little-endian. The format is one that
+// numpy has: float16, float32, float64, and integers of 8, 16, 32 and 64 bits with or without sign (int8,
+// uint16,
 // ...). The raw bytes that numpy keeps for the types of other libraries ("|V1", "<V2") are read as uint8 and
 // uint16.
 struct NpyArray {

@@ -9,8 +9,8 @@
 
 namespace halftone {
 
-// Rounding to nearest, subnormals kept, no traps; what was before comes back at the end of the scope. On x86 the
-// state of the vector unit, read always and written only where it is not the default already.
+// Rounding to nearest, subnormals kept, no traps; what was before comes back at the end of the scope. On x86
+// the state of the vector unit, read always and written only where it is not the default already.
 class DefaultFloatState {
  public:
   DefaultFloatState();

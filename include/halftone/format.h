@@ -16,7 +16,8 @@ enum class Specials : std::uint8_t {
   ieee,      // exponent all ones: infinity (mantissa 0) or NaN
   nan_only,  // the largest code is NaN (both, where there is a sign), no infinity ("fn")
   nan_zero,  // the code of -0 is the only NaN, no infinity, one zero ("fnuz")
-  extended,  // P3109: one zero, one NaN (the code of -0; without a sign the largest code), the next is infinity
+  extended,  // P3109: one zero, one NaN (the code of -0; without a sign the largest code), the next is
+             // infinity
   none,      // every code is a finite number
   integer,   // two's complement, or without a sign plain binary, in units of 2^-bias
 };
@@ -36,7 +37,7 @@ struct Format {
   int bias;
   Specials specials;
   bool is_signed = true;
-  bool has_zero = true;  // false: exponent 0 is a binade like the others, as in a scale
+  bool has_zero = true;                      // false: exponent 0 is a binade like the others, as in a scale
   Overflow overflow = Overflow::to_special;  // of a conversion that does not say otherwise
 
   constexpr bool is_floating() const { return specials != Specials::integer || bias != 0; }  // has fractions
@@ -126,7 +127,8 @@ inline constexpr DType int32 = dtype("int32");
 inline constexpr DType uint8 = dtype("uint8");
 
 // The row that a systematic name describes, if it is one (the row's name views the text given):
-//   [u]e<X>m<Y>[b<bias>][fn|fnuz|finite]   X <= 11 exponent and Y <= 52 mantissa bits, at most 64 in all; IEEE
+//   [u]e<X>m<Y>[b<bias>][fn|fnuz|finite]   X <= 11 exponent and Y <= 52 mantissa bits, at most 64 in all;
+//   IEEE
 //                                          specials unless a suffix says otherwise; u: without a sign
 //   binary<K>p<P><s|u><e|f>                IEEE P3109: K = 3..16 bits, precision P, signed or unsigned,
 //                                          extended or finite

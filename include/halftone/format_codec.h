@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoding, and the facts that follow from a row. Integers only, so everything is constexpr and independent of
-// the state of the processor. A code read as an integer grows with the magnitude of its value, so a carry out
-// of the significand lands in the next binade by itself.
+// Decoding, and the facts that follow from a row. Integers only, so everything is constexpr and independent
+// of the state of the processor. A code read as an integer grows with the magnitude of its value, so a carry
+// out of the significand lands in the next binade by itself.
 #pragma once
 
 #include <algorithm>
@@ -68,8 +68,8 @@ constexpr std::uint64_t top_exponent(const Format& format) {
 
 // The code of the largest finite value.
 constexpr std::uint64_t max_code(const Format& format) {
-  const std::uint64_t last =
-      is_integer(format) ? low_bits(format.mantissa_bits) : low_bits(format.exponent_bits + format.mantissa_bits);
+  const std::uint64_t last = is_integer(format) ? low_bits(format.mantissa_bits)
+                                                : low_bits(format.exponent_bits + format.mantissa_bits);
   switch (format.specials) {
     case Specials::ieee:
       return top_exponent(format) - 1;
@@ -201,14 +201,15 @@ constexpr double min_subnormal(const Format& format) { return decode(format, for
 
 constexpr double min_normal(const Format& format) {
   if (!format.has_zero || detail::is_integer(format)) return min_subnormal(format);
-  return detail::nearest_double({Exact::Kind::finite, false, detail::kOne << format.mantissa_bits,
-                                 detail::least_exponent(format)});  // with one exponent bit no code may reach it
+  return detail::nearest_double(
+      {Exact::Kind::finite, false, detail::kOne << format.mantissa_bits,
+       detail::least_exponent(format)});  // with one exponent bit no code may reach it
 }
 
 constexpr double epsilon(const Format& format) {
   const int precision = detail::is_integer(format) ? -format.bias : -format.mantissa_bits;
-  return detail::nearest_double({Exact::Kind::finite, false, 1,
-                                 std::max(precision, detail::least_exponent(format))});
+  return detail::nearest_double(
+      {Exact::Kind::finite, false, 1, std::max(precision, detail::least_exponent(format))});
 }
 
 }  // namespace halftone

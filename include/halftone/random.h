@@ -25,8 +25,8 @@ float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t i
 // A permutation of 0 .. count-1 that is a function of (seed, stream) alone (Fisher-Yates).
 std::vector<std::int32_t> random_permutation(std::int32_t count, std::uint64_t seed, std::uint64_t stream);
 
-// Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch, stochastic rounding
-// of weights rounding + the number of the parameter.
+// Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch, stochastic
+// rounding of weights rounding + the number of the parameter.
 namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "halftone/error.h"
 #include "halftone/conversion.h"
+#include "halftone/error.h"
 
 namespace halftone {
 

@@ -121,8 +121,9 @@ void Optimizer::update(std::size_t index, float gradient_scale) {
                    : is_narrow ? masters_[index].mutable_data<float>()
                                : reinterpret_cast<float*>(stored);
   // Every element of every step has its own random number, whichever thread takes it.
-  const RandomWords random{thread_state().seed, streams::rounding + index,
-                           static_cast<std::uint64_t>(steps_) * static_cast<std::uint64_t>(parameter.count())};
+  const RandomWords random{
+      thread_state().seed, streams::rounding + index,
+      static_cast<std::uint64_t>(steps_) * static_cast<std::uint64_t>(parameter.count())};
 
   parallel_for(parameter.count(), kChunk, [&](std::int64_t chunk_begin, std::int64_t chunk_end) {
     std::array<float, kTile> tile;
@@ -156,7 +157,8 @@ std::vector<Parameter> Optimizer::state() const {
       state.push_back({"master." + parameters_[i].name, masters_[i]});
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (narrow_[i] && narrow_[i]->extra())
-      state.push_back({fmt::format("{}.{}", narrow_[i]->extra_name(), parameters_[i].name), narrow_[i]->extra()});
+      state.push_back(
+          {fmt::format("{}.{}", narrow_[i]->extra_name(), parameters_[i].name), narrow_[i]->extra()});
   for (Parameter& entry : rule_state()) state.push_back(std::move(entry));
   return state;
 }

@@ -36,14 +36,15 @@ HWY_INLINE V multiply(V x, V factor) {
   return hn::MulEven(hn::BitCast(narrow, x), hn::BitCast(narrow, factor));
 }
 
-// Whole blocks of four words, from block `index` on; `blocks` is a multiple of twice the lanes of every target. Each
-// 64-bit lane works on one block and holds each of its words in the lower half; what is in the upper half of a
-// factor does not matter, so it is never cleared.
+// Whole blocks of four words, from block `index` on; `blocks` is a multiple of twice the lanes of every
+// target. Each 64-bit lane works on one block and holds each of its words in the lower half; what is in the
+// upper half of a factor does not matter, so it is never cleared.
 void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index, std::uint32_t* words,
                    std::int64_t blocks) {
   const Wide d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const V first = hn::Set(d, 0xD2511F53u), second = hn::Set(d, 0xCD9E8D57u), low_half = hn::Set(d, 0xFFFFFFFFu);
+  const V first = hn::Set(d, 0xD2511F53u), second = hn::Set(d, 0xCD9E8D57u),
+          low_half = hn::Set(d, 0xFFFFFFFFu);
   V keys0[10], keys1[10];
   for (std::uint32_t round = 0; round < 10; ++round) {
     keys0[round] = hn::Set(d, static_cast<std::uint32_t>(seed) + round * 0x9E3779B9u);

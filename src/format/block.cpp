@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of blocks, a group that fits the first-level cache at a time: the largest magnitudes, the scales, the
-// codes as bytes, packing. The elements of the common formats are encoded by the vector loops of block_simd.h,
-// any others by the codec; both give the same bits.
+// codes as bytes, packing. The elements of the common formats are encoded by the vector loops of
+// block_simd.h, any others by the codec; both give the same bits.
 #include "halftone/block.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ namespace {
 
 void check(const BlockFormat& format, float tensor_scale) {
   if (format.length < 1 || format.element.format().bits() > 8)
-    throw ValueError("blocks", fmt::format("{} elements of {} in a block", format.length, format.element.name()),
+    throw ValueError("blocks",
+                     fmt::format("{} elements of {} in a block", format.length, format.element.name()),
                      "at least one element of at most 8 bits");
   if (!(tensor_scale > 0) || !std::isfinite(tensor_scale) || !std::isfinite(1 / tensor_scale))
     throw ValueError("blocks", fmt::format("a tensor scale of {}", tensor_scale),
@@ -99,7 +100,8 @@ class Group {
     for (std::int64_t i = vectors ? whole : 0; i < blocks; ++i) {
       const float scale = factors_[static_cast<std::size_t>(i)];
       for (std::int64_t at = i * format_.length; at < i * format_.length + size(i, count); ++at) {
-        const double element = halftone::decode(format_.element.format(), codes_[static_cast<std::size_t>(at)]);
+        const double element =
+            halftone::decode(format_.element.format(), codes_[static_cast<std::size_t>(at)]);
         values[at] = static_cast<float>(element) * scale * tensor_scale;
       }
     }
@@ -134,14 +136,16 @@ class Group {
     const int bits = format_.element.format().bits();
     if (fills_bytes()) return pack_codes(bits, codes_.get(), count, elements);
     for (std::int64_t i = 0; i < block_count(format_, count); ++i)
-      pack_codes(bits, codes_.get() + i * format_.length, size(i, count), elements + i * format_.element_bytes());
+      pack_codes(bits, codes_.get() + i * format_.length, size(i, count),
+                 elements + i * format_.element_bytes());
   }
 
   void unpack(std::int64_t count, const std::uint8_t* elements) {
     const int bits = format_.element.format().bits();
     if (fills_bytes()) return unpack_codes(bits, elements, count, codes_.get());
     for (std::int64_t i = 0; i < block_count(format_, count); ++i)
-      unpack_codes(bits, elements + i * format_.element_bytes(), size(i, count), codes_.get() + i * format_.length);
+      unpack_codes(bits, elements + i * format_.element_bytes(), size(i, count),
+                   codes_.get() + i * format_.length);
   }
 
   const BlockFormat& format_;

@@ -68,7 +68,8 @@ BlockFormat find_block_format(std::string_view name) {
   BlockFormat format = parts.size() == 2 ? find_block_format(parts[0]) : made_up(name, parts);
   int rule = 0;
   while (rule < 5 && kRules[rule] != parts.back()) ++rule;
-  if (rule == 5) refuse(name, fmt::format(" has the scale rule \"{}\" (floor, ceil, rceil, even, nearest)", parts.back()));
+  if (rule == 5)
+    refuse(name, fmt::format(" has the scale rule \"{}\" (floor, ceil, rceil, even, nearest)", parts.back()));
   format.rule = static_cast<ScaleRule>(rule);
   format.name = keep(name);
   return format;

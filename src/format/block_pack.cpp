@@ -57,7 +57,7 @@ struct Steps {
 #if defined(__x86_64__)
 // Words while at least 64 bits of the stream are left; returns how many codes were done.
 [[gnu::target("bmi2")]] std::int64_t pack_words(int bits, const std::uint8_t* codes, std::int64_t count,
-                                               std::uint8_t* out) {
+                                                std::uint8_t* out) {
   const Word mask = in_lanes(bits, 8);
   std::int64_t i = 0;
   for (; (count - i) * bits >= 64; i += 8, out += bits) {
@@ -70,7 +70,7 @@ struct Steps {
 }
 
 [[gnu::target("bmi2")]] std::int64_t unpack_words(int bits, const std::uint8_t* in, std::int64_t count,
-                                                 std::uint8_t* codes) {
+                                                  std::uint8_t* codes) {
   const Word mask = in_lanes(bits, 8);
   std::int64_t i = 0;
   for (; (count - i) * bits >= 64; i += 8, in += bits) {

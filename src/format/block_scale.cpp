@@ -86,11 +86,13 @@ void BlockScaler::powers(const std::uint32_t* amax, std::int64_t blocks, void* c
     for (std::int64_t i = 0; i < blocks; ++i) bytes[i] = static_cast<std::uint8_t>(exponents[i] + 127);
   } else {
     for (std::int64_t i = 0; i < blocks; ++i)
-      store_code(scale_, codes, i, encode(scale_.format(), Exact{Exact::Kind::finite, false, 1, exponents[i]}, saturating()));
+      store_code(scale_, codes, i,
+                 encode(scale_.format(), Exact{Exact::Kind::finite, false, 1, exponents[i]}, saturating()));
   }
 }
 
-// In float32, as NVIDIA's recipe: scale = amax / max * (1 / tensor scale), values times (1 / tensor scale) / scale.
+// In float32, as NVIDIA's recipe: scale = amax / max * (1 / tensor scale), values times (1 / tensor scale) /
+// scale.
 void BlockScaler::nearest(const std::uint32_t* amax, std::int64_t blocks, void* codes, float* factors) const {
   for (std::int64_t i = 0; i < blocks; ++i)
     factors[i] = amax[i] < kInfinity ? std::bit_cast<float>(amax[i]) / max_value_ * encode_scale_ : 0;

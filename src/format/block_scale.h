@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scales of blocks, from the largest magnitude in each. Both the plain and the vector loops of blocks take
-// them from here.
+// The scales of blocks, from the largest magnitude in each. Both the plain and the vector loops of blocks
+// take them from here.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class BlockScaler {
 
   // `amax` has the largest magnitude of each block as the bits of a float32, those of NaN above all others.
   // Writes the code of each scale; its exponent where scales are powers of two (otherwise 0); and the factor
-  // that divides the values by scale and tensor scale. A block that cannot have a scale has the exponent kNoScale.
+  // that divides the values by scale and tensor scale. A block that cannot have a scale has the exponent
+  // kNoScale.
   static constexpr std::int32_t kNoScale = std::numeric_limits<std::int32_t>::max();
   void operator()(const std::uint32_t* amax, std::int64_t blocks, void* codes, std::int32_t* exponents,
                   float* factors) const;
@@ -35,7 +36,7 @@ class BlockScaler {
   int max_exponent_;         // floor(log2 max)
   std::uint32_t half_ulp_;   // added to amax by the rule `even`: half an ulp of the element, as a float32
   std::uint32_t up_beyond_;  // the fraction of amax above which the next power of two is taken
-  int least_, greatest_;        // exponents of the scale format
+  int least_, greatest_;     // exponents of the scale format
   bool is_e8m0_;
   float max_value_, encode_scale_;
 };

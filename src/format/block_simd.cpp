@@ -35,7 +35,8 @@ void amax_loop(std::int64_t length, const float* values, std::int64_t blocks, st
 // the smallest element.
 template <class Encode>
 HWY_INLINE void encode_each(std::int64_t length, const float* values, std::int64_t blocks,
-                            const std::int32_t* exponents, int nan, std::uint8_t* codes, const Encode& encode) {
+                            const std::int32_t* exponents, int nan, std::uint8_t* codes,
+                            const Encode& encode) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(F()));
   for (std::int64_t block = 0; block < blocks; ++block) {
     if (exponents[block] == BlockScaler::kNoScale) {
@@ -117,8 +118,8 @@ void largest_magnitudes(const BlockFormat& format, const float* values, std::int
 void encode_elements(const BlockFormat& format, bool power_of_two, const float* values, std::int64_t blocks,
                      const std::int32_t* exponents, const float* factors, const Conversion& conversion,
                      const std::uint32_t* words, std::uint8_t* codes) {
-  HWY_DYNAMIC_DISPATCH(encode_loop)(format, power_of_two, values, blocks, exponents, factors, conversion,
-                                    words, codes);
+  HWY_DYNAMIC_DISPATCH(encode_loop)
+  (format, power_of_two, values, blocks, exponents, factors, conversion, words, codes);
 }
 
 void decode_elements(const BlockFormat& format, const std::uint8_t* codes, std::int64_t blocks,

@@ -40,7 +40,8 @@ std::string with_commas(std::int64_t n) {
 // subnormals.
 bool less_magnitude(const Exact& a, const Exact& b) {
   using Kind = Exact::Kind;
-  if (a.kind == Kind::infinity || b.kind == Kind::infinity) return a.kind != b.kind && b.kind == Kind::infinity;
+  if (a.kind == Kind::infinity || b.kind == Kind::infinity)
+    return a.kind != b.kind && b.kind == Kind::infinity;
   if (a.n == 0 || b.n == 0) return a.n == 0 && b.n != 0;
   const int width_a = detail::width(a.n), width_b = detail::width(b.n);
   if (a.exponent + width_a != b.exponent + width_b) return a.exponent + width_a < b.exponent + width_b;
@@ -65,13 +66,15 @@ std::int64_t Census::*class_of(const Format& format, const Exact& value, std::ui
       less(value, decode_exact(format, detail::lowest_code(format))))
     return &Census::saturated;
   if (result.n == 0) return &Census::to_zero;
-  const bool is_normal = detail::is_integer(format) || !format.has_zero || (result.n >> format.mantissa_bits) != 0;
+  const bool is_normal =
+      detail::is_integer(format) || !format.has_zero || (result.n >> format.mantissa_bits) != 0;
   return is_normal ? &Census::rounded : &Census::to_subnormal;
 }
 
 void count_exact(const Format& format, const Exact& value, std::uint64_t code, Census& census) {
   ++(census.*class_of(format, value, code));
-  if (value.kind == Exact::Kind::finite && value.n != 0) ++census.at(value.exponent + detail::width(value.n) - 1);
+  if (value.kind == Exact::Kind::finite && value.n != 0)
+    ++census.at(value.exponent + detail::width(value.n) - 1);
 }
 
 }  // namespace
@@ -105,7 +108,8 @@ std::string describe(const Census& census) {
     if (census.*row.count != 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", with_commas(census.*row.count), row.name);
   const std::int64_t count = census.count();
-  return fmt::format("{} value{}{}{}", with_commas(count), count == 1 ? "" : "s", text.empty() ? "" : ": ", text);
+  return fmt::format("{} value{}{}{}", with_commas(count), count == 1 ? "" : "s", text.empty() ? "" : ": ",
+                     text);
 }
 
 }  // namespace halftone

@@ -54,7 +54,8 @@ HWY_INLINE Fields count_fields(const float* before, std::int64_t* counts) {
   const hn::ScalableTag<std::uint8_t> bytes;
   const hn::RebindToUnsigned<D> du;
   const hn::Rebind<std::uint8_t, D> narrow;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d)), width = static_cast<std::int64_t>(hn::Lanes(bytes));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d)),
+             width = static_cast<std::int64_t>(hn::Lanes(bytes));
   alignas(64) std::uint8_t fields[kCensusPiece];
   V low = hn::Set(d, 255), high = hn::Zero(d);
   for (std::int64_t i = 0; i < kCensusPiece; i += lanes) {
@@ -169,7 +170,8 @@ void count_narrow(const Format& format, const float* values, const void* codes, 
   for (std::int64_t begin = 0; begin < count; begin += kCensusPiece) {
     const std::int64_t size = std::min(kCensusPiece, count - begin);
     const float* from = values + begin;
-    decode_narrow(format, static_cast<const unsigned char*>(codes) + begin * format.bytes(), after.data(), size);
+    decode_narrow(format, static_cast<const unsigned char*>(codes) + begin * format.bytes(), after.data(),
+                  size);
     if (size < kCensusPiece) {
       std::copy_n(from, size, before.data());
       std::fill(before.begin() + size, before.end(), 0.0f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text to a number taken apart. MPFR reads the digits to 64 bits, truncated, and says whether anything was cut
-// off; that is all a later rounding to a format needs, so the text is rounded once.
+// Text to a number taken apart. MPFR reads the digits to 64 bits, truncated, and says whether anything was
+// cut off; that is all a later rounding to a format needs, so the text is rounded once.
 #include <fmt/format.h>
 #include <mpfr.h>
 

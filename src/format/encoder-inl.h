@@ -57,7 +57,8 @@ struct NearestEncoder {
       code = hn::Or(code, hn::And(negative, kSigns == Signs::kept ? sign : sign_of(code)));
     }
     const auto is_nan = hn::Gt(magnitude, exponent_mask);
-    if (HWY_UNLIKELY(!hn::AllFalse(I(), is_nan))) code = hn::IfThenElse(is_nan, nan_codes(layout, bits), code);
+    if (HWY_UNLIKELY(!hn::AllFalse(I(), is_nan)))
+      code = hn::IfThenElse(is_nan, nan_codes(layout, bits), code);
     return code;
   }
 
@@ -91,8 +92,8 @@ struct NearestEncoder {
   VI magnitude_mask, exponent_mask, limit, first, lift, largest, over, sign;
 };
 
-// Stochastic with fewer than 32 random bits: the random number, cut to the bits that are dropped, carries with
-// the right probability. REQUIRES Layout::fits_stochastic.
+// Stochastic with fewer than 32 random bits: the random number, cut to the bits that are dropped, carries
+// with the right probability. REQUIRES Layout::fits_stochastic.
 template <Signs kSigns>
 struct StochasticEncoder {
   explicit HWY_INLINE StochasticEncoder(const Layout& f)
@@ -119,11 +120,13 @@ struct StochasticEncoder {
       const VI exponent = hn::Max(hn::ShiftRight<23>(near), one);
       const VI n = hn::Sub(hn::Add(near, hidden), hn::ShiftLeft<23>(exponent));
       const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(di, 56));
-      const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first), hn::Zero(di)), nearest.layout.mantissa_bits);
+      const VI binade =
+          hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first), hn::Zero(di)), nearest.layout.mantissa_bits);
       code = hn::Add(binade, carry(n, drop, random));
     }
     code = hn::IfThenElse(hn::Gt(code, nearest.largest), nearest.over, code);
-    code = hn::Or(code, hn::And(hn::BroadcastSignBit(bits), kSigns == Signs::kept ? nearest.sign : nearest.sign_of(code)));
+    code = hn::Or(code, hn::And(hn::BroadcastSignBit(bits),
+                                kSigns == Signs::kept ? nearest.sign : nearest.sign_of(code)));
     const auto is_special = hn::Gt(magnitude, hn::Set(di, 0x7F7FFFFF));
     if (HWY_UNLIKELY(!hn::AllFalse(di, is_special))) code = hn::IfThenElse(is_special, nearest(bits), code);
     return code;
@@ -169,9 +172,10 @@ struct AnyEncoder {
 
     const VI drop = hn::Min(hn::Max(shift, hn::Sub(least_shift, exponent)), hn::Set(I(), 56));
     const VI binade = hn::ShiftLeftSame(hn::Max(hn::Sub(exponent, first_binade), zero), layout.mantissa_bits);
-    VI code = layout.rounding == Rounding::stochastic && layout.random_bits < 32
-                  ? hn::Add(binade, StochasticEncoder<Signs::kept>::carry(n, drop, hn::And(words, random_mask)))
-                  : round(n, drop, binade, negative, words);
+    VI code =
+        layout.rounding == Rounding::stochastic && layout.random_bits < 32
+            ? hn::Add(binade, StochasticEncoder<Signs::kept>::carry(n, drop, hn::And(words, random_mask)))
+            : round(n, drop, binade, negative, words);
     if (layout.flushes) code = hn::IfThenZeroElse(hn::Lt(exponent, first_binade), code);
     code = hn::IfThenZeroElse(hn::Eq(n, zero), code);  // which has no exponent to scale
     return finish(code, bits, magnitude, negative);
@@ -243,12 +247,14 @@ struct AnyEncoder {
       };
       const VI zero_sign = hn::Set(di, layout.signed_zero ? layout.sign : 0);
       const VI code_sign = hn::IfThenElse(hn::Eq(code, zero), zero_sign, sign);
-      code = hn::IfThenElse(hn::Gt(code, largest), choose(layout.over), hn::Or(code, hn::And(negative, code_sign)));
+      code = hn::IfThenElse(hn::Gt(code, largest), choose(layout.over),
+                            hn::Or(code, hn::And(negative, code_sign)));
       if (HWY_UNLIKELY(!hn::AllFalse(di, is_special)))
         code = hn::IfThenElse(is_special, choose(layout.infinity), code);
     }
     if (HWY_UNLIKELY(!hn::AllFalse(di, is_special)))
-      code = hn::IfThenElse(hn::Gt(magnitude, infinity), NearestEncoder<Signs::kept>::nan_codes(layout, bits), code);
+      code = hn::IfThenElse(hn::Gt(magnitude, infinity), NearestEncoder<Signs::kept>::nan_codes(layout, bits),
+                            code);
     return code;
   }
 

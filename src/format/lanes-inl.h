@@ -75,7 +75,8 @@ struct Decoder {
     const VI shifted = hn::ShiftLeftSame(magnitude, shift);
     const VI subnormal = hn::BitCast(di, hn::Mul(hn::ConvertTo(df, magnitude), least));
     VI bits = hn::IfThenElse(hn::Lt(magnitude, below_normal), subnormal, hn::Add(shifted, rebias));
-    bits = hn::IfThenElse(hn::Gt(magnitude, below_special), hn::Or(hn::And(shifted, payload), infinity), bits);
+    bits =
+        hn::IfThenElse(hn::Gt(magnitude, below_special), hn::Or(hn::And(shifted, payload), infinity), bits);
     bits = hn::Or(bits, hn::IfThenElseZero(hn::Gt(magnitude, below_nan), quiet));
     bits = hn::IfThenElse(hn::Eq(code, nan_code), hn::Or(infinity, quiet), bits);
     return hn::Or(bits, hn::ShiftLeftSame(hn::And(code, sign), sign_shift));

@@ -29,7 +29,8 @@ struct Layout {
         largest(code(detail::max_code(f))),
         over{overflow(f, c, false), overflow(f, c, true)},
         infinity{infinity_of(f, c, false), infinity_of(f, c, true)},
-        nan(code(has_nan(f) || c.missing_nan == MissingNan::zero ? detail::nan_code(f) : detail::max_code(f))),
+        nan(code(has_nan(f) || c.missing_nan == MissingNan::zero ? detail::nan_code(f)
+                                                                 : detail::max_code(f))),
         payload(f.specials == Specials::ieee && f.mantissa_bits > 0 ? 0x7FFFFF : 0),
         signed_zero(has_negative_zero(f) && c.negative_zero == NegativeZero::keep),
         signed_nan(has_nan(f) && (f.specials == Specials::ieee || f.specials == Specials::nan_only)),
@@ -55,7 +56,8 @@ struct Layout {
     return detail::clamps(c, negative) ? largest_of(f, negative) : code(detail::special_code(f, negative));
   }
   static std::int32_t infinity_of(const Format& f, const Conversion& c, bool negative) {
-    return c.overflow == Overflow::saturate ? largest_of(f, negative) : code(detail::special_code(f, negative));
+    return c.overflow == Overflow::saturate ? largest_of(f, negative)
+                                            : code(detail::special_code(f, negative));
   }
   static std::int32_t largest_of(const Format& f, bool negative) {
     return code(detail::max_code(f) | (negative ? detail::sign_bit(f) : 0));
@@ -67,14 +69,15 @@ struct Layout {
     return last.exponent + detail::width(last.n);
   }
 
-  // To nearest even with one outcome of overflow, within the range in which encoder-inl.h can round by adding.
+  // To nearest even with one outcome of overflow, within the range in which encoder-inl.h can round by
+  // adding.
   bool fits_addition() const {
-    return rounding == Rounding::nearest_even && !flushes && mantissa_bits > 0 && (is_fixed || one_overflow()) &&
-           first_binade > 0 && (limit >> 23) + shift < 255;
+    return rounding == Rounding::nearest_even && !flushes && mantissa_bits > 0 &&
+           (is_fixed || one_overflow()) && first_binade > 0 && (limit >> 23) + shift < 255;
   }
   bool fits_stochastic() const {
-    return rounding == Rounding::stochastic && random_bits < 32 && !flushes && mantissa_bits > 0 && !is_fixed &&
-           one_overflow() && first_binade > 0 && (limit >> 23) + shift < 255;
+    return rounding == Rounding::stochastic && random_bits < 32 && !flushes && mantissa_bits > 0 &&
+           !is_fixed && one_overflow() && first_binade > 0 && (limit >> 23) + shift < 255;
   }
   bool one_overflow() const {
     return over[1] == (over[0] | sign) && infinity[0] == over[0] && infinity[1] == over[1];

@@ -35,7 +35,8 @@ void rounding_words(const RandomWords& random, int bits, std::uint32_t* words, s
     const std::int64_t size = std::min(kPiece, count - begin);
     const std::uint64_t word = next / 2 + static_cast<std::uint64_t>(begin) / 2;
     random_bits(random.seed, random.stream, word, drawn.data(), (size + 1) / 2);
-    at_simd_level<Spread, std::int64_t, const std::uint32_t*, std::uint32_t*>(size / 2, drawn.data(), words + begin);
+    at_simd_level<Spread, std::int64_t, const std::uint32_t*, std::uint32_t*>(size / 2, drawn.data(),
+                                                                              words + begin);
     if (size % 2 != 0) words[begin + size - 1] = drawn[static_cast<std::size_t>(size / 2)] << 16;
   }
 }

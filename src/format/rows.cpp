@@ -64,7 +64,8 @@ void in_pieces(std::int64_t count, const Body& body) {
 
 void encode_piece(DType dtype, const float* values, void* codes, std::int64_t count,
                   const Conversion& conversion, const std::uint32_t* words) {
-  if (is_float32(dtype.format()) && conversion == Conversion{}) return copy(values, codes, count, sizeof(float));
+  if (is_float32(dtype.format()) && conversion == Conversion{})
+    return copy(values, codes, count, sizeof(float));
   if (simd::covers(dtype.format()))
     return simd::encode_narrow(dtype.format(), values, codes, count, conversion, words);
   encode_codes(dtype, values, codes, count, conversion, words);

@@ -108,8 +108,8 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// bfloat16, two vectors at a time: its code is the upper half of the rounded word, so nothing is shifted down.
-// Returns how many values are done; a pair with a NaN in it goes through the encoder.
+// bfloat16, two vectors at a time: its code is the upper half of the rounded word, so nothing is shifted
+// down. Returns how many values are done; a pair with a NaN in it goes through the encoder.
 HWY_INLINE std::int64_t encode_upper_halves(const Layout& f, const float* values, std::uint16_t* codes,
                                             std::int64_t count) {
   const F df;
@@ -176,7 +176,8 @@ void encode_as(const Format& format, const Conversion& conversion, const float* 
     return encode_nearest<Code, Signs::some>(f, values, codes, count);
   }
   if (f.fits_stochastic()) {
-    if (f.signed_zero && f.signed_nan) return encode_stochastic<Code, Signs::kept>(f, values, codes, count, words);
+    if (f.signed_zero && f.signed_nan)
+      return encode_stochastic<Code, Signs::kept>(f, values, codes, count, words);
     return encode_stochastic<Code, Signs::some>(f, values, codes, count, words);
   }
   const AnyEncoder encoder(f);
@@ -210,8 +211,7 @@ HWY_EXPORT(encode_loop);
 // and the smallest value must be a normal float32 unless the two share the exponent field.
 bool covers(const Format& format) {
   if (!format.is_signed || !format.has_zero || format.bits() > 31) return false;
-  if (detail::is_integer(format))
-    return format.mantissa_bits < 16 && format.bias >= 0 && format.bias < 100;
+  if (detail::is_integer(format)) return format.mantissa_bits < 16 && format.bias >= 0 && format.bias < 100;
   if (format.exponent_bits > 8 || format.mantissa_bits > 22) return false;
   constexpr double kLargest = 0x1.FFFFFEp127, kSmallest = 0x1p-126;
   return format.bias <= 127 && max_finite(format) <= kLargest &&

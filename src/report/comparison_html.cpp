@@ -110,9 +110,9 @@ std::string recipes(const std::vector<SeriesSummary>& all) {
               .rows = {}};
   for (const SeriesSummary& series : all)
     if (const amp::Recipe* row = amp::find_recipe_if(series.recipe))
-      table.rows.push_back({series.recipe, std::string(row->compute.name()), std::string(row->parameter.name()),
-                            master_words(row->master), std::string(amp::to_string(row->scaling)),
-                            std::string(row->shows)});
+      table.rows.push_back({series.recipe, std::string(row->compute.name()),
+                            std::string(row->parameter.name()), master_words(row->master),
+                            std::string(amp::to_string(row->scaling)), std::string(row->shows)});
   return to_html(table);
 }
 

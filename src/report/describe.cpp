@@ -72,15 +72,16 @@ Pairs configuration_pairs(const train::Config& config) {
 Pairs recipe_pairs(const std::string& recipe) {
   const amp::Recipe* row = amp::find_recipe_if(recipe);
   if (row == nullptr) return {{"Recipe", recipe}};
-  return {{"Recipe", recipe},
-          {"Compute", std::string(row->compute.name()) + ": matmuls and convolutions, float32 inside"},
-          {"Parameters", std::string(row->parameter.name()) +
-                             (row->parameter == float32 ? "" : ": matrices and filters; vectors stay float32")},
-          {"Master weights", master_words(row->master)},
-          {"Loss scaling", row->scaling == amp::LossScaling::dynamic
-                               ? "dynamic: halved on an overflow, grows after clean steps"
-                               : std::string(amp::to_string(row->scaling))},
-          {"What it shows", std::string(row->shows)}};
+  return {
+      {"Recipe", recipe},
+      {"Compute", std::string(row->compute.name()) + ": matmuls and convolutions, float32 inside"},
+      {"Parameters", std::string(row->parameter.name()) +
+                         (row->parameter == float32 ? "" : ": matrices and filters; vectors stay float32")},
+      {"Master weights", master_words(row->master)},
+      {"Loss scaling", row->scaling == amp::LossScaling::dynamic
+                           ? "dynamic: halved on an overflow, grows after clean steps"
+                           : std::string(amp::to_string(row->scaling))},
+      {"What it shows", std::string(row->shows)}};
 }
 
 Pairs memory_pairs(const train::RunRecord& record) {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -40,8 +40,8 @@ constexpr Code kCodes[] = {{float64, "F64"},
                            {int32, "I32"},
                            {uint8, "U8"}};
 
-// A format that safetensors does not know is written as unsigned integers, its codes, and named in the metadata
-// under this prefix and the name of the tensor.
+// A format that safetensors does not know is written as unsigned integers, its codes, and named in the
+// metadata under this prefix and the name of the tensor.
 constexpr std::string_view kFormatOf = "halftone.format.";
 constexpr std::string_view kUnsigned[] = {"", "U8", "U16", "", "U32", "", "", "", "U64"};  // by bytes
 

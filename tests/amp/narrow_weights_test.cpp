@@ -79,7 +79,7 @@ TEST(NarrowWeights, StochasticUpdatesAreRightOnAverage) {
   double mean = 0, square = 0;
   for (float v : values) mean += v, square += v * v;
   mean /= kCount;
-  EXPECT_NEAR(mean, 0, 5 * 0.041 / std::sqrt(kCount));          // the spread of one weight is about 0.041
+  EXPECT_NEAR(mean, 0, 5 * 0.041 / std::sqrt(kCount));  // the spread of one weight is about 0.041
   EXPECT_NEAR(std::sqrt(square / kCount), 0.041, 0.005);
 }
 
@@ -96,7 +96,8 @@ TEST(NarrowWeights, NothingBesideTheWeightLosesSmallUpdates) {
 }
 
 TEST(NarrowWeights, PiecesGiveTheBitsOfTheWhole) {
-  for (const MasterWeights master : {MasterWeights::stochastic, MasterWeights::compensated, MasterWeights::trailing_bits}) {
+  for (const MasterWeights master :
+       {MasterWeights::stochastic, MasterWeights::compensated, MasterWeights::trailing_bits}) {
     const Parameter whole = weights_of({5000}, bfloat16), parts = weights_of({5000}, bfloat16);
     const NarrowWeights a(whole, master), b(parts, master);
     std::vector<float> values(5000);

@@ -131,7 +131,8 @@ TEST(Optimizer, WithoutAMasterTheUpdateIsRoundedAway) {  // fault D18
 
 TEST(Optimizer, TrailingBitsMakeTheFloat32Master) {
   Tensor split = random_leaf({3000}, 1, bfloat16), copied = random_leaf({3000}, 1, bfloat16);
-  Descent with_bits({{"w", split}}, MasterWeights::trailing_bits), with_copy({{"w", copied}}, MasterWeights::float32_copy);
+  Descent with_bits({{"w", split}}, MasterWeights::trailing_bits),
+      with_copy({{"w", copied}}, MasterWeights::float32_copy);
   for (int step = 0; step < 50; ++step) {
     with_bits.zero_grad(), with_copy.zero_grad();
     random_gradient(split, 100 + static_cast<std::uint64_t>(step));

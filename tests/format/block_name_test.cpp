@@ -61,7 +61,8 @@ TEST(BlockName, RandomTextIsAFormatOrADTypeError) {
   const std::string alphabet = "mxfp4:e2u8flornay0123";
   for (int i = 0; i < 20000; ++i) {
     std::string text = i % 2 != 0 ? "mxfp4:rceil" : "e2m1:16:ue4m3:floor";
-    for (int change = 0; change < 3; ++change) text[random() % text.size()] = alphabet[random() % alphabet.size()];
+    for (int change = 0; change < 3; ++change)
+      text[random() % text.size()] = alphabet[random() % alphabet.size()];
     try {
       EXPECT_GE(find_block_format(text).length, 1);
     } catch (const DTypeError&) {

@@ -73,7 +73,7 @@ TEST(BlockScale, OfAnInfiniteOrNanBlockIsNone) {
   for (std::uint32_t amax : {0x7F800000u, 0x7FC00000u, 0x7F800001u}) {
     std::uint8_t code = 0;
     std::int32_t exponent = 0;
-  float factor = 0;
+    float factor = 0;
     BlockScaler(f, 1)(&amax, 1, &code, &exponent, &factor);
     EXPECT_EQ(exponent, BlockScaler::kNoScale);
     EXPECT_EQ(code, 0xFF);

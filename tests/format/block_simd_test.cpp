@@ -26,8 +26,9 @@ namespace {
 
 std::vector<BlockFormat> formats() {
   std::vector<BlockFormat> all(std::begin(kBlockFormats), std::end(kBlockFormats));
-  for (const char* name : {"float8_e4m3fnuz:16:float8_e8m0fnu:rceil", "binary8p4se:32:float8_e8m0fnu:even", "e5m1:32:float8_e8m0fnu:floor",
-                           "int4:16:float16:nearest", "e3m2fn:48:bfloat16:ceil"})
+  for (const char* name :
+       {"float8_e4m3fnuz:16:float8_e8m0fnu:rceil", "binary8p4se:32:float8_e8m0fnu:even",
+        "e5m1:32:float8_e8m0fnu:floor", "int4:16:float16:nearest", "e3m2fn:48:bfloat16:ceil"})
     all.push_back(find_block_format(name));
   return all;
 }
@@ -60,7 +61,8 @@ struct Encoded {
   }
 };
 
-Encoded encode_row_of_blocks(const BlockFormat& f, const std::vector<float>& values, const Conversion& conversion) {
+Encoded encode_row_of_blocks(const BlockFormat& f, const std::vector<float>& values,
+                             const Conversion& conversion) {
   const auto count = static_cast<std::int64_t>(values.size());
   Encoded result;
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(packed_bytes(f, count)));
@@ -94,7 +96,7 @@ Encoded by_the_codec(const BlockFormat& f, const std::vector<float>& values, con
     for (std::int64_t i = block * f.length; i < (block + 1) * f.length; ++i) {
       const float x = values[static_cast<std::size_t>(i)];
       Exact parts = exact(static_cast<double>(scaler.power_of_two() ? x : x * factor));
-      parts.exponent -= exponent;
+      parts.exponent -= exponent == BlockScaler::kNoScale ? 0 : exponent;
       const std::uint64_t code =
           exponent == BlockScaler::kNoScale
               ? detail::nan_code(f.element.format())
@@ -135,7 +137,8 @@ TEST_P(BlockLoops, DoNotDependOnTheStateOfTheProcessor) {
     const std::vector<float> values = rows(f);
     const Encoded expected = encode_row_of_blocks(f, values, {});
     const unsigned before = _mm_getcsr();
-    for (unsigned state : {0x8040u /* flush */, 0x2000u /* down */, 0x4000u /* up */, 0x6000u /* to zero */}) {
+    for (unsigned state :
+         {0x8040u /* flush */, 0x2000u /* down */, 0x4000u /* up */, 0x6000u /* to zero */}) {
       _mm_setcsr((before & ~0x6000u) | state);
       const Encoded then = encode_row_of_blocks(f, values, {});
       const unsigned after = _mm_getcsr();

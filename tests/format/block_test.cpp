@@ -33,7 +33,8 @@ Blocks encode_all(const BlockFormat& f, const std::vector<float>& values, float 
   Blocks blocks;
   blocks.elements.resize(static_cast<std::size_t>(packed_bytes(f, count)) + 1, 0xEE);
   blocks.scales.resize(static_cast<std::size_t>(block_count(f, count) * f.scale.bytes()) + 1, 0xEE);
-  encode_blocks(f, values.data(), count, blocks.elements.data(), blocks.scales.data(), scale, conversion, random);
+  encode_blocks(f, values.data(), count, blocks.elements.data(), blocks.scales.data(), scale, conversion,
+                random);
   EXPECT_EQ(blocks.elements.back(), 0xEE);
   EXPECT_EQ(blocks.scales.back(), 0xEE);
   return blocks;
@@ -61,9 +62,10 @@ std::vector<float> normals(std::size_t count, std::uint64_t stream, bool heavy =
 std::vector<BlockFormat> all_formats() {
   std::vector<BlockFormat> formats(std::begin(kBlockFormats), std::end(kBlockFormats));
   for (const char* name :
-       {"mxfp8_e4m3:ceil", "mxfp8_e4m3:rceil", "mxfp8_e4m3:even", "mxfp6_e2m3:rceil", "mxfp6_e2m3:even", "mxfp4:ceil",
-        "mxfp4:rceil", "mxfp4:even", "mxint8:rceil", "mxint8:even", "float4_e2m1fn:8:ue5m3:nearest", "int4:7:float8_e8m0fnu:rceil",
-        "float6_e3m2fn:5:float16:nearest", "e2m2:48:float8_e4m3fn:floor", "float8_e4m3fnuz:32:float8_e8m0fnu:rceil",
+       {"mxfp8_e4m3:ceil", "mxfp8_e4m3:rceil", "mxfp8_e4m3:even", "mxfp6_e2m3:rceil", "mxfp6_e2m3:even",
+        "mxfp4:ceil", "mxfp4:rceil", "mxfp4:even", "mxint8:rceil", "mxint8:even",
+        "float4_e2m1fn:8:ue5m3:nearest", "int4:7:float8_e8m0fnu:rceil", "float6_e3m2fn:5:float16:nearest",
+        "e2m2:48:float8_e4m3fn:floor", "float8_e4m3fnuz:32:float8_e8m0fnu:rceil",
         "binary8p4se:16:binary8p1uf:rceil", "ue3m3:16:float8_e8m0fnu:ceil"})
     formats.push_back(find_block_format(name));
   return formats;
@@ -94,12 +96,14 @@ TEST_P(EveryBlockFormat, ConvertsRowsOfAnyLengthBlockByBlock) {
   std::vector<float> values;
   for (float v : all) values.push_back(f.element.format().is_signed ? v : std::fabs(v));
   const auto length = static_cast<std::size_t>(f.length);
-  for (std::size_t count : {std::size_t{0}, std::size_t{1}, length - 1, length, length + 1, 3 * length + 2, std::size_t{5000}}) {
+  for (std::size_t count :
+       {std::size_t{0}, std::size_t{1}, length - 1, length, length + 1, 3 * length + 2, std::size_t{5000}}) {
     const std::vector<float> row(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
     std::vector<float> expected;
     for (std::size_t begin = 0; begin < count; begin += length) {
       const auto end = std::min(begin + length, count);
-      const std::vector<float> one = round_trip(f, {row.begin() + static_cast<std::ptrdiff_t>(begin), row.begin() + static_cast<std::ptrdiff_t>(end)});
+      const std::vector<float> one = round_trip(f, {row.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                    row.begin() + static_cast<std::ptrdiff_t>(end)});
       expected.insert(expected.end(), one.begin(), one.end());
     }
     ASSERT_EQ(round_trip(f, row), expected) << count;
@@ -133,7 +137,9 @@ INSTANTIATE_TEST_SUITE_P(Blocks, EveryBlockFormat, testing::ValuesIn(all_formats
 
 TEST(Blocks, TheScaleReachesBothEnds) {
   const BlockFormat f = find_block_format("mxfp8_e4m3");
-  const auto scale_of = [&](float amax) { return int{encode_all(f, std::vector<float>(32, amax)).scales[0]}; };
+  const auto scale_of = [&](float amax) {
+    return int{encode_all(f, std::vector<float>(32, amax)).scales[0]};
+  };
   EXPECT_EQ(scale_of(0), 0);
   EXPECT_EQ(scale_of(0x1p-149f), 0);  // 2^-157 would be wanted
   EXPECT_EQ(scale_of(0x1p-119f), 0);
@@ -199,12 +205,23 @@ TEST(Blocks, LeaveTheSignalThatIsPublished) {
   const struct {
     const char* name;
     double decibels;
-  } table[] = {{"mxfp8_e4m3", 30.64},       {"mxfp8_e4m3:ceil", 31.53},  {"mxfp8_e4m3:rceil", 31.53},
-               {"mxfp8_e4m3:even", 31.19},  {"mxfp8_e5m2", 25.35},       {"mxfp8_e5m2:even", 25.54},
-               {"mxfp6_e3m2", 25.35},       {"mxfp6_e2m3", 30.94},       {"mxfp6_e2m3:ceil", 28.77},
-               {"mxfp6_e2m3:rceil", 30.96}, {"mxfp6_e2m3:even", 30.99},  {"mxfp4", 18.79},
-               {"mxfp4:ceil", 16.83},       {"mxfp4:rceil", 18.76},      {"mxfp4:even", 19.03},
-               {"mxint8", 41.66},           {"nvfp4", 20.44}};
+  } table[] = {{"mxfp8_e4m3", 30.64},
+               {"mxfp8_e4m3:ceil", 31.53},
+               {"mxfp8_e4m3:rceil", 31.53},
+               {"mxfp8_e4m3:even", 31.19},
+               {"mxfp8_e5m2", 25.35},
+               {"mxfp8_e5m2:even", 25.54},
+               {"mxfp6_e3m2", 25.35},
+               {"mxfp6_e2m3", 30.94},
+               {"mxfp6_e2m3:ceil", 28.77},
+               {"mxfp6_e2m3:rceil", 30.96},
+               {"mxfp6_e2m3:even", 30.99},
+               {"mxfp4", 18.79},
+               {"mxfp4:ceil", 16.83},
+               {"mxfp4:rceil", 18.76},
+               {"mxfp4:even", 19.03},
+               {"mxint8", 41.66},
+               {"nvfp4", 20.44}};
   for (const auto& row : table) EXPECT_NEAR(signal_to_noise(row.name, normal), row.decibels, 0.1) << row.name;
 }
 

@@ -21,7 +21,8 @@ TEST(ComparisonPage, ShowsMeanSpreadAndDifferenceOfEveryRecipe) {
   for (train::RunRecord& run : comparison.series[2].runs) run.epochs.back().test_accuracy -= 0.005;
   const std::string html = to_html(comparison);
   EXPECT_EQ(markup_error(html), "");
-  EXPECT_TRUE(shows(html, fmt::format("<h1>{} recipes compared over 3 seeds</h1>", std::size(amp::kRecipes))));
+  EXPECT_TRUE(
+      shows(html, fmt::format("<h1>{} recipes compared over 3 seeds</h1>", std::size(amp::kRecipes))));
   EXPECT_TRUE(shows(html, "<td class=\"n\">90.62 % ± 0.10</td><td class=\"n\">90.52 to 90.72</td>"));
   EXPECT_TRUE(shows(html, "<td class=\"n\">-0.50</td>"));
   EXPECT_EQ(occurrences(html, "<td class=\"n\">3 of 3</td>"), std::size(amp::kRecipes));

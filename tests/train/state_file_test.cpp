@@ -57,7 +57,8 @@ TEST(StateFile, EveryFormatComesBackBitForBit) {
   State state;
   std::vector<DType> dtypes;
   for (const Format& format : kFormats) dtypes.emplace_back(&format);
-  for (const char* name : {"e5m7", "binary8p4se", "e4m15", "int4", "ue5m3"}) dtypes.push_back(find_dtype(name));
+  for (const char* name : {"e5m7", "binary8p4se", "e4m15", "int4", "ue5m3"})
+    dtypes.push_back(find_dtype(name));
   for (const DType dtype : dtypes) {
     Tensor tensor = empty({3, 16}, dtype);
     auto* bytes = static_cast<unsigned char*>(tensor.raw_mutable());

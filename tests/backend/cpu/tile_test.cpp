@@ -54,9 +54,13 @@ TEST(StoreBlock, WritesTheBlockAndNothingElse) {
     if (!format.has_zero) continue;
     const Tensor x = zeros({8}, dtype);
     const float values[] = {1, 0.5f, 1.5f, 1};
-    const auto stored = [&](double value) { return decode(format, encode(format, value)); };  // integers: 0.5 is 0
+    const auto stored = [&](double value) {
+      return decode(format, encode(format, value));
+    };  // integers: 0.5 is 0
     store_block(dtype, advance(x.raw_mutable(), dtype, 1), {2, 2, 1, 3}, values);
-    EXPECT_EQ(x.to_vector(), (std::vector<double>{0, stored(1), stored(1.5), 0, stored(0.5), stored(1), 0, 0})) << format.name;
+    EXPECT_EQ(x.to_vector(),
+              (std::vector<double>{0, stored(1), stored(1.5), 0, stored(0.5), stored(1), 0, 0}))
+        << format.name;
   }
 }
 
