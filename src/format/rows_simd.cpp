@@ -30,6 +30,13 @@ HWY_INLINE void each_vector(const void* from, void* to, std::int64_t count, cons
   const auto* source = static_cast<const From*>(from);
   auto* target = static_cast<To*>(to);
   std::int64_t i = 0;
+  if (sizeof(To) == sizeof(float) && sizeof(From) < sizeof(To) && count >= 4 * lanes) {
+    // Stores that cross cache lines cost; decoding a few codes twice, once, does not.
+    body(source, target, 0);
+    const auto bytes = static_cast<std::size_t>(lanes) * sizeof(To);
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(target) % bytes;
+    if (beyond % sizeof(To) == 0) i = static_cast<std::int64_t>((bytes - beyond) / sizeof(To));
+  }
   for (; i + lanes <= count; i += lanes) body(source + i, target + i, i);
   if (i >= count) return;
   From padded[kMaxLanes] = {};
@@ -101,7 +108,7 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
 #ifdef HALFTONE_HALF
   if (kind(format) == Kind::half) return decode_half(codes, values, count);
 #endif
-  const Layout& f = layout_for(format, {});
+  const Layout f = layout_for(format, {});
   if (format.bytes() == 1) return decode_as<std::uint8_t>(format, f, codes, values, count);
   if (format.bytes() == 2) return decode_as<std::uint16_t>(format, f, codes, values, count);
   decode_as<std::uint32_t>(format, f, codes, values, count);
@@ -154,7 +161,7 @@ void encode_stochastic(const Layout& f, const float* values, void* codes, std::i
 template <class Code>
 void encode_as(const Format& format, const Conversion& conversion, const float* values, void* codes,
                std::int64_t count, const std::uint32_t* words) {
-  const Layout& f = layout_for(format, conversion);
+  const Layout f = layout_for(format, conversion);  // a copy: no store can change it
   if (leads(format, conversion)) {
     const LeadingEncoder encoder(f);
 #if HWY_TARGET != HWY_SCALAR
