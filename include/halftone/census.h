@@ -17,10 +17,10 @@ struct Census {
   std::int64_t rounded = 0;       // to a normal number
   std::int64_t to_subnormal = 0;  // rounded, and the result is subnormal
   std::int64_t to_zero = 0;       // not zero before
-  std::int64_t saturated = 0;     // beyond the largest finite value (an infinity too) and stayed there
-  std::int64_t to_infinity = 0;   // finite before
-  std::int64_t to_nan = 0;        // a number before
-  std::int64_t nan = 0;           // NaN before, whatever it became
+  std::int64_t saturated = 0;  // beyond the largest or lowest finite value (infinities too) and stayed there
+  std::int64_t to_infinity = 0;  // finite before
+  std::int64_t to_nan = 0;       // a number before
+  std::int64_t nan = 0;          // NaN before, whatever it became
 
   // How many values have floor(log2 |x|) = exponent, from that of the smallest double to the largest.
   static constexpr int kLowest = -1074, kHighest = 1023;

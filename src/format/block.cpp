@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "format/block_scale.h"
@@ -78,16 +79,25 @@ class Group {
     pack(count, elements);
   }
 
-  // REQUIRES that the same values have just been encoded. A value that is NaN keeps being one, whatever its
-  // block has made of the others.
+  // REQUIRES that the same values have just been encoded. A block without a scale has made NaN of all its
+  // values.
   void count(const float* values, std::int64_t count, Census& census) const {
     std::array<float, kCounted> scaled;
+    std::int64_t lost = 0;
     for (std::int64_t begin = 0; begin < count; begin += kCounted) {
       const std::int64_t size = std::min(kCounted, count - begin);
-      for (std::int64_t i = 0; i < size; ++i)
-        scaled[static_cast<std::size_t>(i)] = values[begin + i] * factors_[(begin + i) / format_.length];
+      for (std::int64_t i = 0; i < size; ++i) {
+        const float value = values[begin + i];
+        const std::int64_t block = (begin + i) / format_.length;
+        const bool has_scale = exponents_[block] != BlockScaler::kNoScale;
+        lost += !has_scale && !std::isnan(value);
+        scaled[static_cast<std::size_t>(i)] =
+            has_scale ? value * factors_[block] : std::numeric_limits<float>::quiet_NaN();
+      }
       count_row(format_.element, scaled.data(), codes_.get() + begin, size, census);
     }
+    census.nan -= lost;
+    census.to_nan += lost;
   }
 
   void decode(const std::uint8_t* elements, const void* scales, std::int64_t count, float* values,

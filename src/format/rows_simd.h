@@ -14,7 +14,8 @@ namespace halftone::simd {
 
 bool covers(const Format& format);
 
-// REQUIRES covers(format). `words` has a random word for each value where the rounding is stochastic.
+// REQUIRES covers(format). `words` has a random word for each value where the rounding is stochastic, and
+// is null otherwise.
 void decode_narrow(const Format& format, const void* codes, float* values, std::int64_t count);
 void encode_narrow(const Format& format, const float* values, void* codes, std::int64_t count,
                    const Conversion& conversion = {}, const std::uint32_t* words = nullptr);

@@ -265,7 +265,8 @@ TEST(Blocks, CountWhatHappensToTheElements) {
   EXPECT_EQ(census.count(), 64);
   EXPECT_EQ(census.nan, 1);
   EXPECT_EQ(census.saturated, 1);
-  EXPECT_EQ(census.to_zero, 1 + 31);  // a block without a scale keeps nothing in a format without NaN
+  EXPECT_EQ(census.to_nan, 31);  // with it in one block
+  EXPECT_EQ(census.to_zero, 1);
   EXPECT_EQ(census.exact, 1 + 28);
   EXPECT_EQ(census.rounded, 1);
 }
