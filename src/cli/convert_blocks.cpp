@@ -2,7 +2,6 @@
 #include "cli/convert_blocks.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -41,30 +40,14 @@ std::vector<float> read_floats(const ConvertSource& source, std::int64_t begin, 
   return values;
 }
 
-bool all_finite(const float* values, std::int64_t count) {
-  return std::all_of(values, values + count, [](float value) { return std::isfinite(value); });
-}
-
-// A run of blocks of one row. A block with NaN or infinity decodes to NaN, which its elements do not show:
-// what became of it is counted from the values.
+// A run of blocks of one row.
 void convert_run(const Job& job, const float* values, std::int64_t count, std::int64_t first,
                  std::byte* elements, std::byte* scales, ConvertTally& tally) {
   std::vector<float> became(static_cast<std::size_t>(count));
-  const auto convert = [&](std::int64_t begin, std::int64_t size) {
-    const std::int64_t block = begin / job.format.length;
-    const bool is_finite = all_finite(values + begin, size);
-    const RandomWords random{job.seed, streams::rounding, static_cast<std::uint64_t>(first + begin)};
-    std::byte* to = elements + block * job.format.element_bytes();
-    std::byte* scale = scales + block * job.format.scale.bytes();
-    encode_blocks(job.format, values + begin, size, to, scale, job.tensor_scale, job.conversion, random,
-                  is_finite ? &tally.census : nullptr);
-    decode_blocks(job.format, to, scale, size, became.data() + begin, job.tensor_scale);
-    for (std::int64_t i = begin; !is_finite && i < begin + size; ++i)
-      count_conversion(float32.format(), static_cast<double>(values[i]),
-                       std::bit_cast<std::uint32_t>(became[static_cast<std::size_t>(i)]), tally.census);
-  };
-  const std::int64_t step = all_finite(values, count) ? count : job.format.length;
-  for (std::int64_t begin = 0; begin < count; begin += step) convert(begin, std::min(step, count - begin));
+  const RandomWords random{job.seed, streams::rounding, static_cast<std::uint64_t>(first)};
+  encode_blocks(job.format, values, count, elements, scales, job.tensor_scale, job.conversion, random,
+                &tally.census);
+  decode_blocks(job.format, elements, scales, count, became.data(), job.tensor_scale);
   const std::vector<double> wide(became.begin(), became.end());
   add_errors(values, wide.data(), count, first, tally);
 }

@@ -80,8 +80,9 @@ class Group {
   }
 
   // REQUIRES that the same values have just been encoded. A block without a scale has made NaN of all its
-  // values.
+  // values, or, in formats without NaN, zeros.
   void count(const float* values, std::int64_t count, Census& census) const {
+    const bool makes_nan = has_nan(format_.element.format()) || has_nan(format_.scale.format());
     std::array<float, kCounted> scaled;
     std::int64_t lost = 0;
     for (std::int64_t begin = 0; begin < count; begin += kCounted) {
@@ -89,10 +90,11 @@ class Group {
       for (std::int64_t i = 0; i < size; ++i) {
         const float value = values[begin + i];
         const std::int64_t block = (begin + i) / format_.length;
-        const bool has_scale = exponents_[block] != BlockScaler::kNoScale;
-        lost += !has_scale && !std::isnan(value);
-        scaled[static_cast<std::size_t>(i)] =
-            has_scale ? value * factors_[block] : std::numeric_limits<float>::quiet_NaN();
+        const bool has_scale = exponents_[block] != BlockScaler::kNoScale, is_lost = !has_scale && makes_nan;
+        lost += is_lost && !std::isnan(value);
+        scaled[static_cast<std::size_t>(i)] = is_lost     ? std::numeric_limits<float>::quiet_NaN()
+                                              : has_scale ? value * factors_[block]
+                                                          : value;
       }
       count_row(format_.element, scaled.data(), codes_.get() + begin, size, census);
     }

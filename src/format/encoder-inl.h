@@ -150,6 +150,7 @@ struct StochasticEncoder {
 struct AnyEncoder {
   explicit HWY_INLINE AnyEncoder(const Layout& f)
       : layout(f),
+        nearest(f),
         one(hn::Set(I(), 1)),
         zero(hn::Zero(I())),
         hidden(hn::Set(I(), 1 << 23)),
@@ -157,8 +158,6 @@ struct AnyEncoder {
         least_shift(hn::Set(I(), f.least + 150)),
         shift(hn::Set(I(), f.shift)),
         first_binade(hn::Set(I(), f.first_binade)),
-        largest(hn::Set(I(), f.largest)),
-        sign(hn::Set(I(), f.sign)),
         random_mask(hn::Set(U(), f.random_mask)) {}
 
   HWY_INLINE VI operator()(VI bits, VI scale, VU words) const {
@@ -238,28 +237,25 @@ struct AnyEncoder {
   HWY_INLINE VI finish(VI code, VI bits, VI magnitude, VI negative) const {
     const I di;
     const auto is_special = hn::Gt(magnitude, hn::Set(di, 0x7F7FFFFF));
-    if (layout.is_fixed) {  // two's complement, whose negative side reaches one further
-      code = hn::Min(code, hn::Sub(largest, negative));
-      code = hn::And(hn::Sub(hn::Xor(code, negative), negative), hn::Set(di, layout.mask));
+    if (layout.is_fixed) {
+      code = nearest.complement(code, negative);
     } else {
       const auto choose = [&](const std::int32_t(&codes)[2]) HWY_ATTR {
         return hn::Xor(hn::Set(di, codes[0]), hn::And(negative, hn::Set(di, codes[0] ^ codes[1])));
       };
-      const VI zero_sign = hn::Set(di, layout.signed_zero ? layout.sign : 0);
-      const VI code_sign = hn::IfThenElse(hn::Eq(code, zero), zero_sign, sign);
-      code = hn::IfThenElse(hn::Gt(code, largest), choose(layout.over),
-                            hn::Or(code, hn::And(negative, code_sign)));
+      code = hn::IfThenElse(hn::Gt(code, nearest.largest), choose(layout.over),
+                            hn::Or(code, hn::And(negative, nearest.sign_of(code))));
       if (HWY_UNLIKELY(!hn::AllFalse(di, is_special)))
         code = hn::IfThenElse(is_special, choose(layout.infinity), code);
     }
     if (HWY_UNLIKELY(!hn::AllFalse(di, is_special)))
-      code = hn::IfThenElse(hn::Gt(magnitude, infinity), NearestEncoder<Signs::kept>::nan_codes(layout, bits),
-                            code);
+      code = hn::IfThenElse(hn::Gt(magnitude, infinity), nearest.nan_codes(layout, bits), code);
     return code;
   }
 
   const Layout& layout;
-  VI one, zero, hidden, infinity, least_shift, shift, first_binade, largest, sign;
+  NearestEncoder<Signs::some> nearest;  // for its constants and the signs
+  VI one, zero, hidden, infinity, least_shift, shift, first_binade;
   VU random_mask;
 };
 
@@ -278,22 +274,21 @@ struct LeadingEncoder {
   HWY_INLINE VI operator()(VI signed_bits) const {
     const VU bits = hn::BitCast(U(), signed_bits);
     const VU parity = hn::And(hn::ShiftRightSame(bits, drop), one);
-    return cut(hn::Add(hn::Add(bits, almost_half), parity), signed_bits, magnitude_mask, infinity);
+    return cut(hn::Add(hn::Add(bits, almost_half), parity), signed_bits, infinity);
   }
 
   // Infinity must not be added to; nor is it a NaN, whose codes it gets all the same.
   HWY_INLINE VI stochastic(VI signed_bits, VU words) const {
     const VU random = hn::ShiftRightSame(hn::And(words, random_mask), 32 - drop);
-    return cut(hn::Add(hn::BitCast(U(), signed_bits), random), signed_bits, magnitude_mask,
-               hn::Set(I(), 0x7F7FFFFF));
+    return cut(hn::Add(hn::BitCast(U(), signed_bits), random), signed_bits, hn::Set(I(), 0x7F7FFFFF));
   }
 
-  HWY_INLINE VI cut(VU sum, VI bits, VI mask, VI last) const {
+  HWY_INLINE VI cut(VU sum, VI bits, VI last) const {
     VI code = hn::BitCast(I(), hn::ShiftRightSame(sum, drop));
-    const auto is_special = hn::Gt(hn::And(bits, mask), last);
+    const auto is_special = hn::Gt(hn::And(bits, magnitude_mask), last);
     if (HWY_UNLIKELY(!hn::AllFalse(I(), is_special))) {
       const VI kept = hn::BitCast(I(), hn::ShiftRightSame(hn::BitCast(U(), bits), drop));
-      const auto is_nan = hn::Gt(hn::And(bits, mask), infinity);
+      const auto is_nan = hn::Gt(hn::And(bits, magnitude_mask), infinity);
       const VI quiet = hn::IfThenElseZero(is_nan, hn::Set(I(), 1 << (layout.mantissa_bits - 1)));
       code = hn::IfThenElse(is_special, hn::Or(kept, quiet), code);
     }

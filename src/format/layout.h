@@ -72,12 +72,13 @@ struct Layout {
   // To nearest even with one outcome of overflow, within the range in which encoder-inl.h can round by
   // adding.
   bool fits_addition() const {
-    return rounding == Rounding::nearest_even && !flushes && mantissa_bits > 0 &&
-           (is_fixed || one_overflow()) && first_binade > 0 && (limit >> 23) + shift < 255;
+    return rounding == Rounding::nearest_even && in_range() && (is_fixed || one_overflow());
   }
   bool fits_stochastic() const {
-    return rounding == Rounding::stochastic && random_bits < 32 && !flushes && mantissa_bits > 0 &&
-           !is_fixed && one_overflow() && first_binade > 0 && (limit >> 23) + shift < 255;
+    return rounding == Rounding::stochastic && random_bits < 32 && in_range() && !is_fixed && one_overflow();
+  }
+  bool in_range() const {
+    return !flushes && mantissa_bits > 0 && first_binade > 0 && (limit >> 23) + shift < 255;
   }
   bool one_overflow() const {
     return over[1] == (over[0] | sign) && infinity[0] == over[0] && infinity[1] == over[1];

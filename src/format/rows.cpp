@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "format/rounding_words.h"
 #include "format/rows_simd.h"

@@ -271,6 +271,22 @@ TEST(Blocks, CountWhatHappensToTheElements) {
   EXPECT_EQ(census.rounded, 1);
 }
 
+TEST(Blocks, CountZerosWhereNeitherElementNorScaleHasNan) {
+  std::vector<float> values(16, 1.0f);
+  values[3] = kInf, values[4] = 0.0f, values[5] = kNan;
+  const BlockFormat f = find_block_format("float4_e2m1fn:16:ue4m3finite:nearest");
+  std::vector<std::uint8_t> elements(8), scales(1);
+  Census census;
+  encode_blocks(f, values.data(), 16, elements.data(), scales.data(), 1, {}, {}, &census);
+  std::vector<float> became(16);
+  decode_blocks(f, elements.data(), scales.data(), 16, became.data());
+  EXPECT_EQ(became, std::vector<float>(16, 0.0f));
+  EXPECT_EQ(census.nan, 1);
+  EXPECT_EQ(census.exact, 1);
+  EXPECT_EQ(census.to_nan, 0);
+  EXPECT_EQ(census.to_zero + census.saturated, 14);  // infinity is beyond the largest
+}
+
 TEST(Blocks, TheTensorScaleIsThatOfTheLargestValue) {
   const BlockFormat f = find_block_format("nvfp4");
   EXPECT_EQ(tensor_scale(f, 2688), 1.0f);  // 448 * 6
