@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "halftone/tensor.h"
 
 namespace halftone {
+
+class OperandQuantizer;  // casting.h
+struct CastOverride;
 
 // A tensor to be trained, and its path in the model ("blocks.0.attention.weight").
 struct Parameter {
@@ -27,8 +31,10 @@ struct Parameter {
 // change, restore. checkpoint() keeps a copy and restores it to recompute.
 struct ThreadState {
   const Backend* backend = &find_backend("cpu");
-  std::optional<DType> autocast;   // compute format of the innermost autocast region
-  bool grad_enabled = true;        // ops record nodes
+  std::optional<DType> autocast;                      // compute format of the innermost autocast region
+  std::shared_ptr<const OperandQuantizer> quantizer;  // of that region; null: operands are only cast
+  std::shared_ptr<const CastOverride> overrides;      // innermost first
+  bool grad_enabled = true;                           // ops record nodes
   bool training = true;            // batch norm uses and updates batch statistics, dropout drops
   bool recomputing = false;        // inside the backward of a checkpoint: side effects were done before
   std::uint64_t seed = 0;          // of every random number drawn below
@@ -88,6 +94,20 @@ decltype(auto) with_backend(std::string_view name, F&& f) {
 // depends on, adding to their grad(). Frees the graph as it goes: a second call throws.
 void backward(const Tensor& loss, const Tensor& gradient = {});
 
+// Called during backward as soon as the gradient of this leaf is complete, on the thread that runs backward;
+// the gradient may be used and dropped (zero_grad) there and then. One hook per leaf; an empty one removes
+// it. Throws ValueError if the tensor is not a leaf.
+void set_gradient_hook(const Tensor& leaf, std::function<void()> hook);
+
+// d sum(y * gradient) / d inputs, in their order, without touching any grad(). An input that y does not
+// depend on gets zeros. With create_graph the results can be differentiated again (a gradient penalty); an op
+// without a second derivative throws Unsupported naming itself.
+struct GradientOptions {
+  bool create_graph = false;
+};
+std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& inputs,
+                              GradientOptions options = {}, const Tensor& gradient = {});
+
 // Where a node puts the gradients of its op's inputs.
 class Gradients {
  public:
@@ -100,9 +120,14 @@ class Gradients {
 
 // Activation checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost",
 // 2016): runs fn and keeps only its inputs; backward runs fn again, under the same casts, random numbers and
-// modes. Gradients have the bits of the run without. fn may use parameters that it captures.
+// modes. Gradients have the bits of the run without. fn may use parameters that it captures. Throws Error
+// from backward, naming the op, if recomputing does not run the same ops on the same shapes and formats.
+struct CheckpointOptions {
+  // Results of ops of these names are kept and not computed again ("linear", "conv2d": those that cost most).
+  std::vector<std::string> keep;
+};
 using CheckpointFunction = std::function<Tensor(const std::vector<Tensor>& inputs)>;
-Tensor checkpoint(CheckpointFunction fn, std::vector<Tensor> inputs);
+Tensor checkpoint(CheckpointFunction fn, std::vector<Tensor> inputs, CheckpointOptions options = {});
 
 // Compares backward's gradient of a scalar function with central differences, element by element, in float64.
 // Inputs must be float64 leaves. Returns the largest |difference| / (1 + |numeric|) and where it was.

@@ -21,3 +21,4 @@
 #include "halftone/scalar.h"
 #include "halftone/tensor.h"
 #include "halftone/train.h"
+#include "halftone/warning.h"

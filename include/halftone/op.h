@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "halftone/autograd.h"
+#include "halftone/casting.h"
 #include "halftone/formula.h"
 #include "halftone/tensor.h"
 
@@ -35,9 +36,13 @@ struct Call {
   const Backend& backend;
   std::span<const Tensor> inputs;
   const std::any& options;
-  DType result;                 // the format the result must have
-  std::vector<Tensor> saved{};  // what backward will find in its own `saved`
+  DType result;                                 // the format the result must have
+  std::vector<Tensor> saved{};                  // what backward will find in its own `saved`
+  const OperandQuantizer* quantizer = nullptr;  // of an op that quantizes, if the recipe has one
+  std::string_view layer{};                     // name of its weight
 
+  // Operand number `input` as it goes into a matmul that sums along `along`.
+  Tensor operand(int input, Along along) const;
   template <class T>
   const T& as() const {
     return *std::any_cast<T>(&options);
@@ -54,7 +59,11 @@ struct BackwardCall {
   std::span<const Tensor> saved;
   Gradients& gradients;
   std::span<const Shape> shapes;  // of the inputs
+  const OperandQuantizer* quantizer = nullptr;
+  std::string_view layer{};
 
+  Tensor operand(int input, Along along) const;  // as Call::operand, of `inputs`
+  Tensor gradient_operand(Along along) const;    // of `gradient`
   template <class T>
   const T& as() const {
     return *std::any_cast<T>(&options);
@@ -79,6 +88,21 @@ struct Example {
       4;  // allowed error of a narrow result, in units of its roundoff times the largest |value|
 };
 
+// The gradient as a graph, for gradients(.., {.create_graph = true}): operands and output have their history.
+struct DifferentiateCall {
+  std::span<const Tensor> inputs;  // those named in Op::keeps
+  const Tensor& output;            // likewise
+  const Tensor& gradient;
+  const std::any& options;
+  std::span<const Tensor> saved;
+  std::span<const Shape> shapes;  // of the inputs
+
+  template <class T>
+  const T& as() const {
+    return *std::any_cast<T>(&options);
+  }
+};
+
 struct Op {
   std::string_view name;
   CastPolicy cast;
@@ -88,6 +112,10 @@ struct Op {
   std::function<Tensor(Call&)> forward;
   std::function<void(BackwardCall&)> backward;
   std::function<std::vector<Example>()> examples;
+  // The gradients of the inputs, made of ops; undefined where there is none. Absent: no second derivative.
+  std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate{};
+  // Takes operands through Call::operand: under a recipe with short operands they arrive as they are.
+  bool quantizes = false;
 };
 
 // The only path into a kernel: cast, run, record. Throws what the op throws.
@@ -113,6 +141,7 @@ struct ElementwiseSpec {
   Formula forward;
   std::vector<Gradient> gradients;  // of each input
   std::function<std::vector<Example>()> examples;
+  std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate{};  // as Op::differentiate
 };
 Op elementwise_op(ElementwiseSpec spec);
 

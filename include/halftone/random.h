@@ -31,6 +31,7 @@ namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;
 inline constexpr std::uint64_t example = 3;
+inline constexpr std::uint64_t operands = 4;  // stochastic rounding of gradients on their way into a matmul
 inline constexpr std::uint64_t shuffle = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t rounding = std::uint64_t{2} << 32;
 }  // namespace streams

@@ -33,6 +33,7 @@ Tensor GradScaler::scale(const Tensor& loss) const {
   // Outside any autocast region: a float16 loss times 65536 is infinite whatever the loss.
   const ThreadStateScope scope;
   thread_state().autocast.reset();
+  thread_state().overrides = nullptr;
   const Tensor wide = cast(loss, float32);
   return options_.enabled ? halftone::scale(wide, state_.scale) : wide;
 }

@@ -4,8 +4,11 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 
-#include "halftone/amp.h"
+#include "halftone/block.h"
+#include "halftone/error.h"
+#include "halftone/recipe.h"
 
 namespace halftone::amp {
 namespace {
@@ -18,28 +21,102 @@ std::optional<DType> format_called(std::string_view name) {
   }
 }
 
+// Recipes beside the table, and the texts they refer to. Never destroyed, as the formats they name.
+struct Added {
+  std::string name, shows, forward, gradient;
+  Recipe recipe;
+};
+std::deque<Added>& added() {
+  static auto* all = new std::deque<Added>;
+  return *all;
+}
+std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+
+const Recipe* find_added(std::string_view name) {
+  for (const Added& entry : added())
+    if (entry.name == name) return &entry.recipe;
+  return nullptr;
+}
+
+const Recipe& keep(const Recipe& recipe) {
+  Added& entry = added().emplace_back(Added{std::string(recipe.name), std::string(recipe.shows),
+                                            std::string(recipe.operands.forward),
+                                            std::string(recipe.operands.gradient), recipe});
+  entry.recipe.name = entry.name;
+  entry.recipe.shows = entry.shows;
+  entry.recipe.operands.forward = entry.forward;
+  entry.recipe.operands.gradient = entry.gradient;
+  return entry.recipe;
+}
+
 // Matmuls in that format, float32 parameters, and loss scaling where the range is short of float32's.
 const Recipe& made_from(DType compute) {
-  static std::mutex mutex;
-  static auto* recipes = new std::deque<Recipe>;  // never destroyed, as the formats they name
-  const std::lock_guard lock(mutex);
-  for (const Recipe& recipe : *recipes)
-    if (recipe.compute == compute) return recipe;
+  const std::lock_guard lock(mutex());
+  if (const Recipe* known = find_added(compute.name())) return *known;
   const bool is_short = max_finite(compute.format()) < 0x1p100 || min_normal(compute.format()) > 0x1p-100;
-  return recipes->emplace_back(Recipe{compute.name(), compute, float32, MasterWeights::is_parameter,
-                                      is_short ? LossScaling::dynamic : LossScaling::none,
-                                      "made from the name of a format"});
+  return keep({compute.name(), compute, float32, MasterWeights::is_parameter,
+               is_short ? LossScaling::dynamic : LossScaling::none, "made from the name of a format"});
+}
+
+bool computes(DType dtype) {
+  const Format& format = dtype.format();
+  return dtype.is_floating() && format.is_signed && format.has_zero && format.bits() <= 32;
+}
+
+void require(bool holds, const Recipe& recipe, std::string given, std::string_view expected) {
+  if (!holds) throw ValueError(fmt::format("recipe {}", recipe.name), given, expected);
+}
+
+void check(const Recipe& recipe) {
+  require(!recipe.name.empty(), recipe, "no name", "a name");
+  for (const DType dtype : {recipe.compute, recipe.parameter, recipe.state})
+    require(computes(dtype), recipe, std::string(dtype.name()), "signed floating formats of at most 32 bits");
+  require(
+      (recipe.parameter == float32) == (recipe.master == MasterWeights::is_parameter), recipe,
+      fmt::format("parameters in {} with master \"{}\"", recipe.parameter.name(), to_string(recipe.master)),
+      "\"is_parameter\" for float32 parameters, and for no others");
+  require(recipe.master != MasterWeights::trailing_bits || recipe.parameter == bfloat16, recipe,
+          fmt::format("trailing bits of {}", recipe.parameter.name()), "bfloat16 parameters");
+  const Operands& operands = recipe.operands;
+  if (operands.scaling == OperandScaling::none) {
+    require(operands.forward.empty() && operands.gradient.empty(), recipe,
+            "formats of operands without a scaling", "operand scaling current, delayed or block");
+    return;
+  }
+  for (const std::string_view name : {operands.forward, operands.gradient}) {
+    if (operands.scaling == OperandScaling::block)
+      find_block_format(name);  // throws
+    else
+      require(computes(find_dtype(name)), recipe, std::string(name), "signed floating formats");
+  }
 }
 
 }  // namespace
 
+const Recipe& add_recipe(const Recipe& recipe) {
+  check(recipe);
+  for (const Recipe& row : kRecipes)
+    require(row.name != recipe.name, recipe, "a name of the table", "another");
+  require(!format_called(recipe.name), recipe, "the name of a format", "another");
+  const std::lock_guard lock(mutex());
+  const Recipe* known = find_added(recipe.name);
+  if (known == nullptr) return keep(recipe);
+  require(*known == recipe, recipe, "another recipe of that name", "one recipe by each name");
+  return *known;
+}
+
 const Recipe* find_recipe_if(std::string_view name) {
   for (const Recipe& recipe : kRecipes)
     if (recipe.name == name) return &recipe;
+  {
+    const std::lock_guard lock(mutex());
+    if (const Recipe* recipe = find_added(name)) return recipe;
+  }
   const std::optional<DType> format = format_called(name);
-  const bool computes = format && format->is_floating() && format->format().is_signed &&
-                        format->format().has_zero && format->format().bits() <= 32;
-  return computes ? &made_from(*format) : nullptr;
+  return format && computes(*format) ? &made_from(*format) : nullptr;
 }
 
 const Recipe& find_recipe(std::string_view name) {
@@ -64,6 +141,20 @@ std::string_view to_string(MasterWeights master) {
       return "stochastic";
     case MasterWeights::compensated:
       return "compensated";
+  }
+  return "?";
+}
+
+std::string_view to_string(OperandScaling scaling) {
+  switch (scaling) {
+    case OperandScaling::none:
+      return "none";
+    case OperandScaling::current:
+      return "current";
+    case OperandScaling::delayed:
+      return "delayed";
+    case OperandScaling::block:
+      return "block";
   }
   return "?";
 }

@@ -44,11 +44,11 @@ std::string first_seen(const NonFiniteWatch& watch) {
 
 // Runs the forward pass of a micro-batch again, with the same random numbers, to see where its loss came
 // from.
-std::string trace(const Recipe& recipe, const std::function<Tensor(int)>& loss, int micro_batch,
+std::string trace(const Casting& casting, const std::function<Tensor(int)>& loss, int micro_batch,
                   std::uint64_t random_before) {
   const NonFiniteWatch watch;
   thread_state().random_index = random_before;
-  no_grad([&] { autocast(recipe.compute, [&] { return loss(micro_batch); }); });
+  no_grad([&] { autocast(casting, [&] { return loss(micro_batch); }); });
   return first_seen(watch);
 }
 
@@ -58,6 +58,7 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
            ScalerOptions scaler)
     : optimizer_(optimizer),
       recipe_(recipe),
+      casting_(recipe, optimizer.parameters()),
       buffers_(std::move(buffers)),
       options_(options),
       scaler_(scaler_for(recipe, scaler)) {
@@ -67,6 +68,7 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
   if (options_.accumulation_steps < 1)
     throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
                      "at least 1");
+  for (const Parameter& entry : casting_.state()) buffers_.push_back(entry);
   for (const Parameter& buffer : buffers_)
     if (!buffer.value.is_contiguous())
       throw ShapeError("Step", fmt::format("buffer '{}' with strides", buffer.name), "a contiguous tensor");
@@ -78,10 +80,10 @@ float Step::run(const std::function<Tensor(int)>& loss) {
   double sum = 0;
   for (int i = 0; i < micro_batches; ++i) {
     const std::uint64_t random_before = thread_state().random_index;
-    const Tensor value = autocast(recipe_.compute, [&] { return loss(i); });
+    const Tensor value = autocast(casting_, [&] { return loss(i); });
     const double number = value.item();
     if (!std::isfinite(number)) {
-      const std::string origin = options_.attribute ? trace(recipe_, loss, i, random_before) : "";
+      const std::string origin = options_.attribute ? trace(casting_, loss, i, random_before) : "";
       throw NonFiniteError(
           fmt::format("step {}", optimizer_.steps() + scaler_.state().skips + 1),
           fmt::format("the loss of micro-batch {} is {} before scaling{}", i,
@@ -113,6 +115,7 @@ StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
       if (options_.attribute) result.culprit += replay(loss, random_before);
       before.restore();
     }
+    if (result.applied()) casting_.finish_step();
     scaler_.update();
     loss_ = mean;
     return result;

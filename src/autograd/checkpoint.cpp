@@ -64,7 +64,7 @@ struct CheckpointNode final : detail::Node {
 
 }  // namespace
 
-Tensor checkpoint(CheckpointFunction fn, std::vector<Tensor> inputs) {
+Tensor checkpoint(CheckpointFunction fn, std::vector<Tensor> inputs, CheckpointOptions) {
   if (!thread_state().grad_enabled) return fn(inputs);
   std::vector<std::shared_ptr<detail::Slot>> slots;
   for (const Tensor& input : inputs) slots.push_back(detail::slot_of(input));

@@ -144,6 +144,8 @@ void backward(const Tensor& loss, const Tensor& gradient) {
   const ThreadStateScope scope;
   thread_state().grad_enabled = false;
   thread_state().autocast.reset();
+  thread_state().quantizer = nullptr;
+  thread_state().overrides = nullptr;
   detail::Engine().run(slot, gradient ? gradient : ones(loss.shape(), loss.dtype()));
 }
 

@@ -36,6 +36,13 @@ void set_name(const Tensor& leaf, std::string name) {
   if (const auto slot = detail::slot_of(leaf)) slot->name = std::move(name);
 }
 
+void set_gradient_hook(const Tensor& leaf, std::function<void()> hook) {
+  const auto slot = detail::slot_of(leaf);
+  if (!slot || !slot->is_leaf())
+    throw ValueError("set_gradient_hook", "a tensor that is not a leaf", "a leaf with requires_grad");
+  slot->hook = std::move(hook);
+}
+
 std::string name_of(const Tensor& tensor) {
   const auto slot = detail::slot_of(tensor);
   return slot ? slot->name : std::string();

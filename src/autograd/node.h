@@ -27,6 +27,7 @@ struct Slot : AutogradSlot {
   Shape shape;
   std::string name;                // of a leaf: its path in the model
   Tensor grad;                     // of a leaf
+  std::function<void()> hook;      // of a leaf: called when its gradient is complete
   std::shared_ptr<Node> producer;  // null for a leaf
 };
 
@@ -42,8 +43,9 @@ struct Node {
 
   std::uint64_t id;
   std::string_view name;
-  std::vector<std::shared_ptr<Slot>> inputs;  // null where no gradient is wanted
-  bool used = false;                          // backward has been here and freed what was saved
+  std::vector<std::shared_ptr<Slot>> inputs;    // null where no gradient is wanted
+  std::vector<std::shared_ptr<Slot>> captured;  // of a checkpoint: leaves that its function uses besides
+  bool used = false;                            // backward has been here and freed what was saved
 };
 
 std::shared_ptr<Slot> slot_of(const Tensor& tensor);  // null if it needs no gradient

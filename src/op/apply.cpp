@@ -10,6 +10,7 @@
 
 #include "autograd/node.h"
 #include "halftone/op.h"
+#include "halftone/warning.h"
 #include "op/cast_cache.h"
 
 namespace halftone {
@@ -18,7 +19,34 @@ namespace {
 struct Plan {
   std::optional<DType> operand;  // cast floating operands to this
   DType result;
+  CastPolicy policy;
+  bool overridden = false, quantized = false;
 };
+
+const CastOverride* find_override(const Op& op) {
+  const CastOverride* entry = thread_state().overrides.get();
+  while (entry != nullptr && entry->op != op.name) entry = entry->outer.get();
+  return entry;
+}
+
+// Formats by the policy, before what an override says of the result.
+Plan by_policy(CastPolicy policy, bool quantizes, DType first, DType promoted, bool has_float64) {
+  if (policy == CastPolicy::keep) return {std::nullopt, first, policy};
+  if (has_float64) return {std::nullopt, float64, policy};
+  const std::optional<DType> compute = thread_state().autocast;
+  switch (policy) {
+    case CastPolicy::compute:
+      if (quantizes && thread_state().quantizer)  // rounded once, from what they are
+        return {std::nullopt, compute.value_or(promoted), policy, false, true};
+      return {compute, compute.value_or(promoted), policy};
+    case CastPolicy::inside_float32:
+      return {std::nullopt, compute.value_or(first), policy};
+    case CastPolicy::float32:
+      return {std::nullopt, float32, policy};
+    default:
+      return {std::nullopt, promoted, policy};
+  }
+}
 
 Plan plan(const Op& op, std::span<const Tensor> inputs) {
   std::optional<DType> promoted;
@@ -29,20 +57,13 @@ Plan plan(const Op& op, std::span<const Tensor> inputs) {
     has_float64 |= inputs[i].dtype() == float64;
   }
   const DType first = inputs[0].dtype();
-  if (!promoted) return {std::nullopt, first};
-  if (op.cast == CastPolicy::keep) return {std::nullopt, first};
-  if (has_float64) return {std::nullopt, float64};
-  const std::optional<DType> compute = thread_state().autocast;
-  switch (op.cast) {
-    case CastPolicy::compute:
-      return {compute, compute.value_or(*promoted)};
-    case CastPolicy::inside_float32:
-      return {std::nullopt, compute.value_or(first)};
-    case CastPolicy::float32:
-      return {std::nullopt, float32};
-    default:
-      return {std::nullopt, *promoted};
-  }
+  if (!promoted) return {std::nullopt, first, op.cast};
+  const CastOverride* entry = find_override(op);
+  const CastPolicy policy = entry && entry->policy ? *entry->policy : op.cast;
+  Plan made = by_policy(policy, op.quantizes, first, *promoted, has_float64);
+  made.overridden = entry != nullptr;
+  if (entry && entry->result && !has_float64) made.result = *entry->result;
+  return made;
 }
 
 struct OpNode final : detail::Node {
@@ -55,7 +76,9 @@ struct OpNode final : detail::Node {
         throw Error(op.name, "an operand saved for backward was modified in place",
                     "operands as they were in the forward pass",
                     "modifying a copy, or calling backward before the update");
-    BackwardCall call{*backend, kept, output, gradient, options, saved, gradients, shapes};
+    const std::string layer = quantizer ? layer_of(*this) : std::string();
+    BackwardCall call{*backend, kept,      output, gradient,        options,
+                      saved,    gradients, shapes, quantizer.get(), layer};
     op.backward(call);
   }
 
@@ -75,6 +98,7 @@ struct OpNode final : detail::Node {
 
   const Op& op;
   const Backend* backend = thread_state().backend;
+  std::shared_ptr<const OperandQuantizer> quantizer;
   std::any options;
   std::vector<Tensor> kept, saved;
   Tensor output;
@@ -83,11 +107,12 @@ struct OpNode final : detail::Node {
 };
 
 void record(const Op& op, std::span<const Tensor> originals, std::span<const Tensor> operands,
-            const Tensor& output, const std::any& options, std::vector<Tensor> saved) {
+            const Tensor& output, const std::any& options, std::vector<Tensor> saved, bool quantized) {
   std::vector<std::shared_ptr<detail::Slot>> slots;
   for (const Tensor& t : originals) slots.push_back(detail::slot_of(t));
   auto node = std::make_shared<OpNode>(op, std::move(slots));
   node->options = options;
+  if (quantized) node->quantizer = thread_state().quantizer;
   node->saved = std::move(saved);
   for (const Tensor& t : operands) node->shapes.push_back(t ? t.shape() : Shape());
   node->kept.resize(operands.size());
@@ -108,7 +133,51 @@ std::string layer_of(std::span<const Tensor> inputs) {
   return {};
 }
 
+void log_call(const Op& op, const Plan& formats, std::span<const Tensor> inputs,
+              std::span<const Tensor> operands, DType result) {
+  CastRecord record{.op = std::string(op.name),
+                    .layer = layer_of(inputs),
+                    .policy = formats.policy,
+                    .overridden = formats.overridden,
+                    .quantized = formats.quantized,
+                    .operands = {},
+                    .result = result};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) record.operands.push_back({inputs[i].dtype(), operands[i].dtype()});
+  CastLog::add(record);
+}
+
+// A narrow weight that no optimizer looks after, trained under autocast: autocast wants float32 parameters.
+void warn_of_narrow_weights(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) {
+    if (!input || !input.dtype().is_floating() || input.dtype().bytes() >= 4) continue;
+    const auto slot = detail::slot_of(input);
+    if (slot && slot->is_leaf() && !input.storage()->keep_casts)
+      warn_once(
+          "autocast", fmt::format("a weight stored in {}", input.dtype().name()),
+          "float32 weights, which autocast casts where that does no harm: a narrow weight loses updates "
+          "smaller than half its spacing",
+          "a float32 model, or an optimizer with MasterWeights::float32_copy");
+  }
+}
+
 }  // namespace
+
+Tensor Call::operand(int input, Along along) const {
+  const Tensor& x = inputs[static_cast<std::size_t>(input)];
+  if (quantizer == nullptr) return x;
+  return quantizer->quantize(x, input == 0 ? OperandRole::activation : OperandRole::weight, along, layer);
+}
+
+Tensor BackwardCall::operand(int input, Along along) const {
+  const Tensor& x = inputs[static_cast<std::size_t>(input)];
+  if (quantizer == nullptr) return x;
+  return quantizer->quantize(x, input == 0 ? OperandRole::activation : OperandRole::weight, along, layer);
+}
+
+Tensor BackwardCall::gradient_operand(Along along) const {
+  return quantizer == nullptr ? gradient : quantizer->quantize(gradient, OperandRole::gradient, along, layer);
+}
 
 Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const std::any& options) {
   return apply(op, std::span(inputs.begin(), inputs.size()), options);
@@ -131,11 +200,19 @@ Tensor apply(const Op& op, std::span<const Tensor> inputs, const std::any& optio
       operands[i] = cast_operand(inputs[i], *formats.operand);
   }
   const std::span<const Tensor> cast(operands.data(), inputs.size());
-  Call call{*thread_state().backend, cast, options, formats.result};
+  const bool recorded = differentiable && thread_state().grad_enabled && op.backward;
+  if (recorded && thread_state().autocast && op.cast == CastPolicy::compute) warn_of_narrow_weights(inputs);
+  const std::string layer = formats.quantized ? layer_of(inputs) : std::string();
+  Call call{.backend = *thread_state().backend,
+            .inputs = cast,
+            .options = options,
+            .result = formats.result,
+            .quantizer = formats.quantized ? thread_state().quantizer.get() : nullptr,
+            .layer = layer};
   Tensor output = op.forward(call);
   if (NonFiniteWatch::watching()) NonFiniteWatch::see(output, op.name, "forward", layer_of(inputs));
-  if (differentiable && thread_state().grad_enabled && op.backward)
-    record(op, inputs, cast, output, options, std::move(call.saved));
+  if (CastLog::active()) log_call(op, formats, inputs, cast, output.dtype());
+  if (recorded) record(op, inputs, cast, output, options, std::move(call.saved), formats.quantized);
   return output;
 }
 

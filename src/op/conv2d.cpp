@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // conv2d: images (batch, height, width, in) with filters (out, height, width, in). The bias is added to the
-// float32 accumulator; its gradient is the sum of dy over all positions.
+// float32 accumulator; its gradient is the sum of dy over all positions. Operands of a recipe with short ones
+// are rounded along the channels that are summed over and, for the gradient of the filter, along the
+// positions.
 #include <utility>
 
 #include "halftone/op.h"
@@ -30,8 +32,8 @@ const Op conv2d_op{
     .forward =
         [](Call& call) {
           Convolution c = geometry(call.options);
-          c.image = call.inputs[0];
-          c.filter = call.inputs[1];
+          c.image = call.operand(0, Along::last);
+          c.filter = call.operand(1, Along::last);
           c.bias = call.inputs[2];
           auto positions = [&](int axis) {
             return (c.image.size(axis) + 2 * c.padding - c.filter.size(axis)) / c.stride + 1;
@@ -43,11 +45,11 @@ const Op conv2d_op{
     .backward =
         [](BackwardCall& call) {
           Convolution c = geometry(call.options);
-          c.result = call.gradient;
           if (call.gradients.wanted(2)) deliver_reduced(call, 2, call.gradient);
           if (call.gradients.wanted(1)) {
             Convolution f = c;
-            f.image = call.inputs[0];
+            f.image = call.operand(0, Along::rows);
+            f.result = call.gradient_operand(Along::rows);
             const Tensor sum = call.gradients.accumulator(1);
             f.accumulate = sum.defined();
             f.filter = sum ? sum : Tensor(call.shapes[1], call.gradients.dtype(1));
@@ -55,7 +57,8 @@ const Op conv2d_op{
             if (!sum) call.gradients.deliver(1, std::move(f.filter));
           }
           if (call.gradients.wanted(0)) {
-            c.filter = call.inputs[1];
+            c.filter = call.operand(1, Along::first);
+            c.result = call.gradient_operand(Along::last);
             c.image = Tensor(call.shapes[0], call.gradients.dtype(0));
             call.backend.convolution_image_gradient(c);
             call.gradients.deliver(0, std::move(c.image));
@@ -67,6 +70,7 @@ const Op conv2d_op{
                                       {{{{1, 6, 6, 1}}, {{2, 3, 3, 1}}, {{2}}}, Geometry{1, 0}},
                                       {{{{2, 7, 7, 2}}, {{3, 3, 3, 2}}, {{3}}}, Geometry{2, 1}}};
         },
+    .quantizes = true,
 };
 const Register registered(conv2d_op);
 

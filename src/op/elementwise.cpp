@@ -59,7 +59,8 @@ Op elementwise_op(ElementwiseSpec spec) {
         .keeps = {},
         .forward = {},
         .backward = {},
-        .examples = spec.examples};
+        .examples = spec.examples,
+        .differentiate = spec.differentiate};
   for (const Gradient& gradient : spec.gradients)
     for (const Operand which : gradient.operands)
       if (which != Operand::dy && std::find(op.keeps.begin(), op.keeps.end(), which) == op.keeps.end())

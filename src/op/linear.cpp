@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // linear: y = x W^T + b;  dx = dy W, dW = dy^T x, db = sum of dy over rows. The bias is read as it is and
-// added to the float32 accumulator, before the one rounding of the result.
+// added to the float32 accumulator, before the one rounding of the result. Operands of a recipe with short
+// ones are rounded along the axis that the product sums over, which is another one in each of the three.
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/contraction.h"
@@ -16,8 +17,8 @@ const Op linear_op{
     .keeps = {Operand::x0, Operand::x1},
     .forward =
         [](Call& call) {
-          const Tensor x = as_matrix(call.backend, call.inputs[0]);
-          const Tensor& weight = call.inputs[1];
+          const Tensor x = as_matrix(call.backend, call.operand(0, Along::last));
+          const Tensor weight = call.operand(1, Along::last);
           Shape shape = call.inputs[0].shape();
           shape[-1] = weight.size(0);
           Tensor y(shape, call.result);
@@ -30,11 +31,14 @@ const Op linear_op{
         },
     .backward =
         [](BackwardCall& call) {
-          const Tensor dy = as_matrix(call.backend, call.gradient);
-          if (call.gradients.wanted(2)) deliver_reduced(call, 2, dy);
+          const auto matrix = [&](const Tensor& x) { return as_matrix(call.backend, x); };
+          if (call.gradients.wanted(2)) deliver_reduced(call, 2, matrix(call.gradient));
           if (call.gradients.wanted(1))
-            deliver_product(call, 1, transposed(dy), as_matrix(call.backend, call.inputs[0]));
-          if (call.gradients.wanted(0)) deliver_product(call, 0, dy, call.inputs[1]);
+            deliver_product(call, 1, transposed(matrix(call.gradient_operand(Along::rows))),
+                            matrix(call.operand(0, Along::rows)));
+          if (call.gradients.wanted(0))
+            deliver_product(call, 0, matrix(call.gradient_operand(Along::last)),
+                            call.operand(1, Along::first));
         },
     .examples =
         [] {
@@ -42,6 +46,7 @@ const Op linear_op{
                                       {{{{2, 3, 5}}, {{2, 5}}, {{2}}}},
                                       {{{{700, 3}}, {{2, 3}}, {{2}}}}};
         },
+    .quantizes = true,
 };
 const Register registered(linear_op);
 

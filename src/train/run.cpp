@@ -202,7 +202,7 @@ class Run {
       const std::int64_t end = std::min(begin + kEvaluationBatch, task_->test_count());
       const data::Batch batch = task_->test_batch(order, begin, end);
       inference([&] {
-        amp::autocast(recipe_.compute, [&] {
+        amp::autocast(step_.casting(), [&] {
           const Tensor outputs = task_->forward(batch.inputs);
           loss += task_->loss(outputs, batch.targets).item() * static_cast<double>(end - begin);
           correct += count_correct(outputs, batch.targets);
@@ -250,7 +250,7 @@ class Run {
   }
 
   RunParts parts() {
-    return {task_->parameters(), task_->buffers(), *optimizer_, step_.scaler(), record_, data_,
+    return {task_->parameters(), step_.buffers(), *optimizer_, step_.scaler(), record_, data_,
             epoch_seconds_};
   }
 

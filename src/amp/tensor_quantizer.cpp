@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One power of two per tensor brings its largest magnitude just under the largest number of the format
+// (Micikevicius et al., "FP8 formats for deep learning", 2022). Current scaling takes the magnitude from the
+// tensor; delayed scaling from the last kHistory steps, so that hardware need not read a tensor twice, and
+// saturates what has grown since. A power of two instead of the exact quotient keeps every value in bfloat16
+// and costs at most one bit of range. What is not finite becomes NaN, so that no overflow is hidden.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "amp/quantizers.h"
+#include "halftone/parallel.h"
+#include "halftone/random.h"
+
+namespace halftone::amp {
+namespace {
+
+constexpr std::int64_t kChunk = 16384, kTile = 1024;
+constexpr std::int64_t kHistory = 16;  // steps
+constexpr std::int64_t kRoles = 3;
+
+// The largest finite magnitude; 0 if there is none.
+float largest_magnitude(const Tensor& x) {
+  std::vector<float> largest(static_cast<std::size_t>(chunk_count(x.count(), kChunk)), 0.0f);
+  parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+    std::array<float, kTile> tile;
+    float most = 0;
+    for (std::int64_t at = begin; at < end; at += kTile) {
+      const std::int64_t count = std::min(kTile, end - at);
+      decode_row(x.dtype(), static_cast<const std::byte*>(x.raw()) + at * x.dtype().bytes(), tile.data(),
+                 count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float magnitude = std::abs(tile[static_cast<std::size_t>(i)]);
+        most = magnitude > most && magnitude <= std::numeric_limits<float>::max() ? magnitude : most;
+      }
+    }
+    largest[static_cast<std::size_t>(begin / kChunk)] = most;
+  });
+  return largest.empty() ? 0 : *std::max_element(largest.begin(), largest.end());
+}
+
+// The largest k for which amax 2^k is at most the largest number of the format, and 2^k and 2^-k are normal.
+int exponent_for(float amax, const Format& format) {
+  if (amax == 0) return 0;
+  const double limit = max_finite(format);
+  int k = std::ilogb(limit) - std::ilogb(amax);
+  if (std::ldexp(static_cast<double>(amax), k) > limit) --k;
+  return std::clamp(k, -126, 126);
+}
+
+class TensorQuantizer final : public Quantizer {
+ public:
+  TensorQuantizer(const Operands& operands, const std::vector<Parameter>& parameters)
+      : forward_(find_dtype(operands.forward)),
+        gradient_(find_dtype(operands.gradient)),
+        rounding_(operands.gradient_rounding),
+        delayed_(operands.scaling == OperandScaling::delayed) {
+    if (!delayed_) return;
+    for (const Parameter& parameter : parameters)
+      if (parameter.value.rank() >= 2) history_.emplace(parameter.name, zeros({kRoles, 1 + kHistory}));
+  }
+
+  std::vector<Parameter> state() const override {
+    std::vector<Parameter> state;
+    for (const auto& [layer, history] : history_) state.push_back({"amax." + layer, history});
+    return state;
+  }
+
+  // What the step has seen moves into the history, and the oldest entry out of it.
+  void finish_step() const override {
+    for (const auto& [layer, tensor] : history_) {
+      Tensor history = tensor;
+      float* row = history.mutable_data<float>();
+      for (std::int64_t role = 0; role < kRoles; ++role, row += 1 + kHistory) {
+        std::copy_backward(row, row + kHistory, row + 1 + kHistory);
+        row[0] = 0;
+      }
+    }
+  }
+
+  Tensor quantize(const Tensor& given, OperandRole role, Along, std::string_view layer) const override {
+    Tensor x = given;
+    if (!x.is_contiguous()) {
+      x = Tensor(given.shape(), given.dtype());
+      thread_state().backend->copy(given, x);
+    }
+    const DType format = role == OperandRole::gradient ? gradient_ : forward_;
+    const float amax = reference_magnitude(largest_magnitude(x), role, layer);
+    const int exponent = exponent_for(amax, format.format());
+    const Tensor result(x.shape(), carrier(format.format()));
+    round(x, format, exponent, role, result);
+    return result;
+  }
+
+ private:
+  // Of this tensor or of those before it; notes the former for the steps to come.
+  float reference_magnitude(float now, OperandRole role, std::string_view layer) const {
+    const auto entry = history_.find(layer);
+    if (entry == history_.end()) return now;
+    Tensor history = entry->second;
+    const float* row = history.data<float>() + static_cast<std::int64_t>(role) * (1 + kHistory);
+    const float before = *std::max_element(row + 1, row + 1 + kHistory);
+    if (thread_state().training && now > row[0])
+      history.mutable_data<float>()[static_cast<std::int64_t>(role) * (1 + kHistory)] = now;
+    return before == 0 ? now : before;
+  }
+
+  void round(const Tensor& x, DType format, int exponent, OperandRole role, const Tensor& result) const {
+    Conversion conversion = default_conversion(format.format());
+    conversion.overflow = Overflow::saturate;
+    RandomWords random{thread_state().seed, streams::operands, 0};
+    if (role == OperandRole::gradient) conversion.rounding = rounding_;
+    if (conversion.rounding == Rounding::stochastic)
+      random.first = take_random(static_cast<std::uint64_t>(x.count()));
+    const float up = std::ldexp(1.0f, exponent), down = std::ldexp(1.0f, -exponent);
+    const auto* from = static_cast<const std::byte*>(x.raw());
+    auto* to = static_cast<std::byte*>(result.raw_mutable());
+    const DType wide = result.dtype();
+    parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+      std::array<float, kTile> values, rounded;
+      std::array<std::byte, 4 * kTile> codes;
+      for (std::int64_t at = begin; at < end; at += kTile) {
+        const std::int64_t count = std::min(kTile, end - at);
+        decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
+        for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= up;
+        RandomWords here = random;
+        here.first += static_cast<std::uint64_t>(at);
+        encode_row(format, values.data(), codes.data(), count, conversion, here);
+        decode_row(format, codes.data(), rounded.data(), count);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+          rounded[i] = std::isfinite(values[i]) ? rounded[i] * down : std::numeric_limits<float>::quiet_NaN();
+        encode_row(wide, rounded.data(), to + at * wide.bytes(), count);
+      }
+    });
+  }
+
+  DType forward_, gradient_;
+  Rounding rounding_;
+  bool delayed_;
+  std::map<std::string, Tensor, std::less<>>
+      history_;  // of a weight's layer: role x (this step, steps before)
+};
+
+}  // namespace
+
+std::shared_ptr<const Quantizer> make_tensor_quantizer(const Operands& operands,
+                                                       const std::vector<Parameter>& parameters) {
+  return std::make_shared<TensorQuantizer>(operands, parameters);
+}
+
+}  // namespace halftone::amp
