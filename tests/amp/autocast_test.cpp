@@ -6,6 +6,7 @@
 #include "amp/support.h"
 #include "halftone/amp.h"
 #include "halftone/optim.h"
+#include "halftone/warning.h"
 
 namespace halftone::amp {
 namespace {
@@ -147,6 +148,71 @@ TEST(Autocast, CopiesThatAnOptimizerKeepsStay) {
     EXPECT_EQ(autocast(bfloat16, [&] { return matmul(matrix(1), w); }).item(), 0);
   }
   EXPECT_EQ(copies(w), 0u);
+}
+
+TEST(Override, AnOpCanBeGivenAnotherPolicyOrResult) {
+  const Tensor x = full({1, 2}, 300);
+  autocast(float16, [&] {
+    EXPECT_EQ(softmax(x).dtype(), float32);
+    override_cast("softmax", {.policy = CastPolicy::inside_float32}, [&] {
+      EXPECT_EQ(softmax(x).dtype(), float16);
+      EXPECT_EQ(log_softmax(x).dtype(), float32);
+      override_cast("softmax", {.policy = CastPolicy::float32},
+                    [&] { EXPECT_EQ(softmax(x).dtype(), float32); });
+      EXPECT_EQ(softmax(x).dtype(), float16);
+    });
+    // fault D5: the row that overflows float16, kept in float32
+    const Tensor w = full({1, 2}, 150);
+    EXPECT_EQ(linear(x, w).item(), kInf);
+    override_cast("linear", {.result = float32}, [&] { EXPECT_EQ(linear(x, w).item(), 90000); });
+  });
+  EXPECT_EQ(thread_state().overrides, nullptr);
+}
+
+TEST(Override, HoldsInBackwardAndRecomputation) {
+  const auto gradient = [](bool with_checkpoint) {
+    Tensor w = full({1, 2}, 150).set_requires_grad();
+    const Tensor x = full({1, 2}, 300);
+    const auto f = [&](const std::vector<Tensor>& in) { return scale(sum(linear(in[0], w)), 1e-3); };
+    const Tensor loss = autocast(float16, [&] {
+      return override_cast("linear", {.result = float32},
+                           [&] { return with_checkpoint ? checkpoint(f, {x}) : f({x}); });
+    });
+    EXPECT_EQ(loss.dtype(), float32);
+    backward(loss);
+    return w.grad().to_vector();
+  };
+  EXPECT_NEAR(gradient(false)[0], 0.3, 1e-6);
+  EXPECT_EQ(gradient(true), gradient(false));
+}
+
+TEST(Override, RefusesWhatDoesNotExist) {
+  EXPECT_THROW(OverrideScope("sotfmax", {}), ValueError);
+  EXPECT_THROW(OverrideScope("softmax", {.result = int32}), DTypeError);
+  EXPECT_EQ(thread_state().overrides, nullptr);
+}
+
+TEST(Autocast, WarnsOnceOfAModelConvertedByHand) {
+  std::vector<std::string> seen;
+  const WarningHandler before = set_warning_handler([&](const std::string& text) { seen.push_back(text); });
+  const Tensor x = full({1, 1}, 1);
+  Tensor narrow = full({1, 1}, 1, float16).set_requires_grad();
+  linear(x, narrow);
+  autocast(float16, [&] {
+    no_grad([&] { linear(x, narrow); });  // to be evaluated, not trained
+    linear(x, weight(1));
+    EXPECT_TRUE(seen.empty());
+    linear(x, narrow);
+    linear(x, narrow);
+  });
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_THAT(seen[0], ::testing::HasSubstr("a weight stored in float16"));
+  EXPECT_THAT(seen[0], ::testing::HasSubstr("MasterWeights::float32_copy"));
+  set_warning_handler([&](const std::string& text) { seen.push_back(text); });
+  const optim::SGD optimizer({{"w", narrow}});  // has a float32 master now
+  autocast(float16, [&] { linear(x, narrow); });
+  EXPECT_EQ(seen.size(), 1u);
+  set_warning_handler(before);
 }
 
 }  // namespace

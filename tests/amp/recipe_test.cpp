@@ -46,6 +46,55 @@ TEST(Recipe, RowsAreConsistent) {
   }
 }
 
+TEST(Recipe, OneOfYourOwnIsKnownByItsName) {
+  std::string name = "mine", format = "mxfp8_e5m2";
+  const Recipe& mine = add_recipe({name,
+                                   bfloat16,
+                                   float32,
+                                   MasterWeights::is_parameter,
+                                   LossScaling::none,
+                                   "a trial",
+                                   {OperandScaling::block, format, format}});
+  name = "other", format = "nonsense";  // texts are kept
+  EXPECT_EQ(&find_recipe("mine"), &mine);
+  EXPECT_EQ(mine.operands.forward, "mxfp8_e5m2");
+  EXPECT_EQ(&add_recipe(mine), &mine);
+  Recipe changed = mine;
+  changed.compute = float16;
+  EXPECT_THROW(add_recipe(changed), ValueError);
+  EXPECT_EQ(find_recipe("mine").compute, bfloat16);
+}
+
+TEST(Recipe, OneThatCanNotBeIsRefused) {
+  const auto refused = [](Recipe recipe, std::string_view part) {
+    EXPECT_THROW(add_recipe(recipe), Error) << part;
+    EXPECT_THAT(message_of([&] { add_recipe(recipe); }), ::testing::HasSubstr(std::string(part)));
+    EXPECT_EQ(find_recipe_if("refused"), nullptr);
+  };
+  const Recipe good{"refused", bfloat16, float32, MasterWeights::is_parameter, LossScaling::none, ""};
+  Recipe bad = good;
+  bad.name = "";
+  refused(bad, "no name");
+  bad = good, bad.name = "float16";
+  refused(bad, "name of the table");
+  bad = good, bad.name = "e4m3";
+  refused(bad, "name of a format");
+  bad = good, bad.compute = int32;
+  refused(bad, "int32");
+  bad = good, bad.parameter = bfloat16;
+  refused(bad, "is_parameter");
+  bad = good, bad.master = MasterWeights::none;
+  refused(bad, "is_parameter");
+  bad = good, bad.parameter = float16, bad.master = MasterWeights::trailing_bits;
+  refused(bad, "trailing bits of float16");
+  bad = good, bad.operands.forward = "mxfp4";
+  refused(bad, "without a scaling");
+  bad = good, bad.operands = {OperandScaling::block, "mxfp4", "mxfp5"};
+  refused(bad, "mxfp5");
+  bad = good, bad.operands = {OperandScaling::current, "int8", "float8_e5m2"};
+  refused(bad, "int8");
+}
+
 TEST(Recipe, EnumeratorsHaveTheirNames) {
   EXPECT_EQ(to_string(MasterWeights::none), "none");
   EXPECT_EQ(to_string(MasterWeights::is_parameter), "is_parameter");
@@ -53,6 +102,10 @@ TEST(Recipe, EnumeratorsHaveTheirNames) {
   EXPECT_EQ(to_string(MasterWeights::trailing_bits), "trailing_bits");
   EXPECT_EQ(to_string(MasterWeights::stochastic), "stochastic");
   EXPECT_EQ(to_string(MasterWeights::compensated), "compensated");
+  EXPECT_EQ(to_string(OperandScaling::none), "none");
+  EXPECT_EQ(to_string(OperandScaling::current), "current");
+  EXPECT_EQ(to_string(OperandScaling::delayed), "delayed");
+  EXPECT_EQ(to_string(OperandScaling::block), "block");
   EXPECT_EQ(to_string(LossScaling::constant), "constant");
   EXPECT_EQ(to_string(LossScaling::none), "none");
   EXPECT_EQ(to_string(LossScaling::dynamic), "dynamic");
