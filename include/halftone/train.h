@@ -59,8 +59,9 @@ struct Config {
   bool resume = false;
 };
 
-// Reads a TOML file onto `config`: top-level keys named as the fields above. Throws FileError naming file,
-// line and key for an unknown key, a wrong type or a value out of range.
+// Reads a TOML file onto `config`: top-level keys named as the fields above; a table [recipe] (or several
+// [[recipes]]) with the fields of amp::Recipe makes recipes of your own known by their names. Throws
+// FileError naming file, line and key for an unknown key, a wrong type or a value out of range.
 void load_config(const std::filesystem::path& file, Config& config);
 // Throws ValueError naming the field and what is allowed.
 void validate(const Config& config);

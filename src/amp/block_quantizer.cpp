@@ -30,7 +30,6 @@ struct Lines {
 Lines lines_of(const Shape& shape, Along along) {
   const std::int64_t total = shape.count();
   const std::int64_t last = shape.rank() == 0 ? 1 : shape[-1], first = shape.rank() == 0 ? 1 : shape[0];
-  if (total == 0) return {0, 0, 0, 1};
   switch (along) {
     case Along::last:
       return {total / last, last, last, 1};
@@ -159,6 +158,7 @@ class BlockQuantizer final : public Quantizer {
     }
     const BlockFormat& format = role == OperandRole::gradient ? gradient_ : forward_;
     Tensor result(x.shape(), bfloat16);
+    if (x.count() == 0) return result;
     result.raw_mutable();
     const Lines lines = lines_of(x.shape(), along);
     Conversion conversion = default_conversion(format.element.format());

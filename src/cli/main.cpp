@@ -11,6 +11,7 @@
 #include <new>
 
 #include "cli/command.h"
+#include "halftone/warning.h"
 #include "train/version.h"
 
 namespace {
@@ -55,6 +56,10 @@ int run(int argc, char** argv) {
       "  halftone demo                                         why mixed precision works, computed live\n"
       "'halftone COMMAND --help' shows the options of a command.");
   app.require_subcommand(0, 1);
+  halftone::set_warning_handler([](const std::string& message) {
+    std::fflush(stdout);
+    fmt::print(stderr, "halftone: warning: {}\n", message);
+  });
   halftone::cli::add_commands(app);
   if (argc <= 1) {
     fmt::print("{}", app.help());

@@ -49,9 +49,13 @@ void print_text() {
   std::size_t width = 0;
   for (const Op* op : sorted_ops()) width = std::max(width, op->name.size());
   fmt::print("{}\n", bold(fmt::format("{:<{}}  {}", "op", width, "cast policy")));
-  for (const Op* op : sorted_ops()) fmt::print("{:<{}}  {}\n", op->name, width, to_string(op->cast));
+  for (const Op* op : sorted_ops())
+    fmt::print("{:<{}}  {}{}\n", op->name, width, to_string(op->cast),
+               op->quantizes ? " (short operands)" : "");
   fmt::print("\n{}\n", bold("What a policy does inside autocast"));
   for (const CastPolicy policy : kPolicies) fmt::print("{:<14}  {}\n", to_string(policy), explain(policy));
+  fmt::print(
+      "short operands  under a recipe that has them, operands are rounded to its short formats instead\n");
   fmt::print("{}\n",
              pale("float64 operands are never cast down, integers never cast; outside autocast nothing is."));
 }
@@ -59,7 +63,9 @@ void print_text() {
 void print_json() {
   nlohmann::ordered_json ops = nlohmann::ordered_json::array(), policies = nlohmann::ordered_json::object();
   for (const Op* op : sorted_ops())
-    ops.push_back({{"name", std::string(op->name)}, {"cast", std::string(to_string(op->cast))}});
+    ops.push_back({{"name", std::string(op->name)},
+                   {"cast", std::string(to_string(op->cast))},
+                   {"short_operands", op->quantizes}});
   for (const CastPolicy policy : kPolicies) policies[std::string(to_string(policy))] = explain(policy);
   fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}, {"policies", policies}}.dump(2));
 }

@@ -105,12 +105,13 @@ std::string charts(const std::vector<SeriesSummary>& all) {
 }
 
 std::string recipes(const std::vector<SeriesSummary>& all) {
-  Table table{.head = {"Recipe", "Compute", "Parameters", "Master weights", "Loss scale", "What it shows"},
+  Table table{.head = {"Recipe", "Compute", "Operands of layers", "Parameters", "Master weights",
+                       "Loss scale", "What it shows"},
               .numeric = {},
               .rows = {}};
   for (const SeriesSummary& series : all)
     if (const amp::Recipe* row = amp::find_recipe_if(series.recipe))
-      table.rows.push_back({series.recipe, std::string(row->compute.name()),
+      table.rows.push_back({series.recipe, std::string(row->compute.name()), operand_words(row->operands),
                             std::string(row->parameter.name()), master_words(row->master),
                             std::string(amp::to_string(row->scaling)), std::string(row->shows)});
   return to_html(table);

@@ -72,16 +72,22 @@ Pairs configuration_pairs(const train::Config& config) {
 Pairs recipe_pairs(const std::string& recipe) {
   const amp::Recipe* row = amp::find_recipe_if(recipe);
   if (row == nullptr) return {{"Recipe", recipe}};
-  return {
-      {"Recipe", recipe},
-      {"Compute", std::string(row->compute.name()) + ": matmuls and convolutions, float32 inside"},
+  Pairs pairs{{"Recipe", recipe},
+              {"Compute", std::string(row->compute.name()) + ": matmuls and convolutions, float32 inside"}};
+  if (row->operands.scaling != amp::OperandScaling::none) {
+    pairs.push_back({"Operands of layers", operand_words(row->operands) + ": exact products, float32 sums"});
+    pairs.push_back({"Scales of operands", std::string(amp::to_string(row->operands.scaling))});
+  }
+  pairs.push_back(
       {"Parameters", std::string(row->parameter.name()) +
-                         (row->parameter == float32 ? "" : ": matrices and filters; vectors stay float32")},
-      {"Master weights", master_words(row->master)},
-      {"Loss scaling", row->scaling == amp::LossScaling::dynamic
-                           ? "dynamic: halved on an overflow, grows after clean steps"
-                           : std::string(amp::to_string(row->scaling))},
-      {"What it shows", std::string(row->shows)}};
+                         (row->parameter == float32 ? "" : ": matrices and filters; vectors stay float32")});
+  pairs.push_back({"Master weights", master_words(row->master)});
+  pairs.push_back({"Moments of the optimizer", std::string(row->state.name())});
+  pairs.push_back({"Loss scaling", row->scaling == amp::LossScaling::dynamic
+                                       ? "dynamic: halved on an overflow, grows after clean steps"
+                                       : std::string(amp::to_string(row->scaling))});
+  pairs.push_back({"What it shows", std::string(row->shows)});
+  return pairs;
 }
 
 Pairs memory_pairs(const train::RunRecord& record) {

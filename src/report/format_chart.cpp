@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "halftone/amp.h"
+#include "halftone/block.h"
 #include "report/axis.h"
 #include "report/chart.h"
 #include "report/page.h"
@@ -183,7 +184,14 @@ std::vector<DType> formats_of(const std::vector<std::string>& recipes) {
     if (std::find(used.begin(), used.end(), dtype) == used.end()) used.push_back(dtype);
   };
   for (const std::string& name : recipes)
-    if (const amp::Recipe* row = amp::find_recipe_if(name)) add(row->compute), add(row->parameter);
+    if (const amp::Recipe* row = amp::find_recipe_if(name)) {
+      add(row->compute), add(row->parameter);
+      for (const std::string_view operand : {row->operands.forward, row->operands.gradient}) {
+        if (operand.empty()) continue;
+        const bool block = row->operands.scaling == amp::OperandScaling::block;
+        add(block ? find_block_format(operand).element : find_dtype(operand));
+      }
+    }
   return used;
 }
 

@@ -29,14 +29,20 @@ Json config_json(const train::Config& config) {
   return json;
 }
 
-Json recipe_json(const std::string& name) {
-  const amp::Recipe* row = amp::find_recipe_if(name);
-  if (row == nullptr) return Json::object({{"name", name}});
-  return {{"name", name},
+Json recipe_json(const std::string& recipe) {
+  const amp::Recipe* row = amp::find_recipe_if(recipe);
+  if (row == nullptr) return Json::object({{"name", recipe}});
+  return {{"name", recipe},
           {"compute", row->compute.name()},
           {"parameter", row->parameter.name()},
           {"master", amp::to_string(row->master)},
           {"scaling", amp::to_string(row->scaling)},
+          {"operands",
+           {{"scaling", amp::to_string(row->operands.scaling)},
+            {"forward", row->operands.forward},
+            {"gradient", row->operands.gradient},
+            {"gradient_rounding", name(row->operands.gradient_rounding)}}},
+          {"state", row->state.name()},
           {"shows", row->shows}};
 }
 

@@ -103,15 +103,26 @@ std::string skip_words(const train::RunRecord& record) {
          "nothing";
 }
 
+std::string operand_words(const amp::Operands& operands) {
+  if (operands.scaling == amp::OperandScaling::none) return "";
+  std::string text(operands.forward);
+  if (operands.gradient != operands.forward) text += fmt::format(" (gradients {})", operands.gradient);
+  if (operands.gradient_rounding == Rounding::stochastic) text += ", gradients rounded stochastically";
+  return text;
+}
+
 std::string recipe_words(const std::string& recipe) {
   const amp::Recipe* row = amp::find_recipe_if(recipe);
   if (!row) return recipe;
   std::string text = fmt::format("matmuls in {}, weights in {}", row->compute.name(), row->parameter.name());
+  if (row->operands.scaling != amp::OperandScaling::none)
+    text += fmt::format(", operands of layers in {}", operand_words(row->operands));
   if (row->master == amp::MasterWeights::float32_copy) text += " with a float32 master copy";
   if (row->master == amp::MasterWeights::none) text += " without a master copy";
   if (row->master == amp::MasterWeights::trailing_bits) text += " and 16 trailing bits";
   if (row->master == amp::MasterWeights::stochastic) text += ", updates rounded stochastically";
   if (row->master == amp::MasterWeights::compensated) text += " with compensated updates";
+  if (row->state != float32) text += fmt::format(", moments in {}", row->state.name());
   if (row->scaling == amp::LossScaling::none) return text + ", no loss scale";
   return fmt::format("{}, {} loss scale", text, amp::to_string(row->scaling));
 }

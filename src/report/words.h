@@ -28,6 +28,8 @@ std::string skip_words(const train::RunRecord& record);
 std::int64_t skip_count(const train::RunRecord& record);
 // "float16 matmuls, weights in float32 (which is the master), dynamic loss scale".
 std::string recipe_words(const std::string& recipe);
+// "float8_e4m3fn (gradients float8_e5m2)"; empty if the operands of layers are only cast.
+std::string operand_words(const amp::Operands& operands);
 // Images per second of training over all epochs, or 0 before the first ended.
 double images_per_second(const train::RunRecord& record);
 

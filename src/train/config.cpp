@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "train/recipe_table.h"
 #include "train/task.h"
 
 namespace halftone::train {
@@ -120,6 +121,21 @@ std::string read_text(const std::filesystem::path& file) {
   return text.str();
 }
 
+// The keys `recipe` with a table and `recipes` with a list of them; false for anything else.
+bool read_recipes(const std::filesystem::path& file, std::string_view key, const toml::node& value,
+                  Config& config) {
+  if (key == "recipe" && value.is_table()) {
+    config.recipe = add_recipe(file, *value.as_table()).name;
+    return true;
+  }
+  if (key != "recipes") return false;
+  const toml::array* list = value.as_array();
+  if (list == nullptr || (!list->empty() && !list->is_homogeneous(toml::node_type::table)))
+    throw FileError(place(file, value.source().begin), "recipes is of another type", "tables [[recipes]]");
+  for (const toml::node& entry : *list) add_recipe(file, *entry.as_table());
+  return true;
+}
+
 }  // namespace
 
 std::span<const Field> config_fields() { return kFields; }
@@ -175,6 +191,7 @@ void load_config(const std::filesystem::path& file, Config& config) {
   Config read = config;  // a file with a mistake changes nothing
   for (const auto& [key, value] : table) {
     const std::string_view name = key.str();
+    if (read_recipes(file, name, value, read)) continue;
     const Field& field = nearest(name);
     if (field.name != name)
       throw FileError(place(file, key.source().begin), fmt::format("the unknown key \"{}\"", name), "",

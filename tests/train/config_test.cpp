@@ -80,9 +80,9 @@ TEST(LoadConfig, WhatIsNotInTheFileStays) {
 }
 
 TEST(LoadConfig, AnUnknownKeyIsNamedWithItsPlaceAndANeighbour) {
-  const std::string message = error("epochs = 2\n  recipes = \"float16\"\n");
+  const std::string message = error("epochs = 2\n  recipee = \"float16\"\n");
   EXPECT_THAT(message, HasSubstr("c.toml:2:3"));
-  EXPECT_THAT(message, HasSubstr("unknown key \"recipes\""));
+  EXPECT_THAT(message, HasSubstr("unknown key \"recipee\""));
   EXPECT_THAT(message, HasSubstr("try \"recipe\""));
   EXPECT_THAT(error("epoch = 2"), HasSubstr("try \"epochs\""));
   EXPECT_THAT(error("weight-decay = 2"), HasSubstr("try \"weight_decay\""));
