@@ -9,15 +9,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <string>
 
+#include "amp/magnitude.h"
 #include "amp/quantizers.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
+#include "halftone/simd.h"
 
 namespace halftone::amp {
 namespace {
@@ -25,26 +26,6 @@ namespace {
 constexpr std::int64_t kChunk = 16384, kTile = 1024;
 constexpr std::int64_t kHistory = 16;  // steps
 constexpr std::int64_t kRoles = 3;
-
-// The largest finite magnitude; 0 if there is none.
-float largest_magnitude(const Tensor& x) {
-  std::vector<float> largest(static_cast<std::size_t>(chunk_count(x.count(), kChunk)), 0.0f);
-  parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
-    std::array<float, kTile> tile;
-    float most = 0;
-    for (std::int64_t at = begin; at < end; at += kTile) {
-      const std::int64_t count = std::min(kTile, end - at);
-      decode_row(x.dtype(), static_cast<const std::byte*>(x.raw()) + at * x.dtype().bytes(), tile.data(),
-                 count);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const float magnitude = std::abs(tile[static_cast<std::size_t>(i)]);
-        most = magnitude > most && magnitude <= std::numeric_limits<float>::max() ? magnitude : most;
-      }
-    }
-    largest[static_cast<std::size_t>(begin / kChunk)] = most;
-  });
-  return largest.empty() ? 0 : *std::max_element(largest.begin(), largest.end());
-}
 
 // The largest k for which amax 2^k is at most the largest number of the format, and 2^k and 2^-k are normal.
 int exponent_for(float amax, const Format& format) {
@@ -54,6 +35,22 @@ int exponent_for(float amax, const Format& format) {
   if (std::ldexp(static_cast<double>(amax), k) > limit) --k;
   return std::clamp(k, -126, 126);
 }
+
+struct Scale {
+  static void run(float* values, std::int64_t count, float factor) {
+    for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
+  }
+};
+
+// What was not finite is NaN, whatever the format made of it.
+struct ScaleBack {
+  static void run(const float* before, float* rounded, std::int64_t count, float factor) {
+    for (std::int64_t i = 0; i < count; ++i)
+      rounded[i] = std::abs(before[i]) <= std::numeric_limits<float>::max()
+                       ? rounded[i] * factor
+                       : std::numeric_limits<float>::quiet_NaN();
+  }
+};
 
 class TensorQuantizer final : public Quantizer {
  public:
@@ -129,13 +126,12 @@ class TensorQuantizer final : public Quantizer {
       for (std::int64_t at = begin; at < end; at += kTile) {
         const std::int64_t count = std::min(kTile, end - at);
         decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
-        for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= up;
+        at_simd_level<Scale>(values.data(), count, up);
         RandomWords here = random;
         here.first += static_cast<std::uint64_t>(at);
         encode_row(format, values.data(), codes.data(), count, conversion, here);
         decode_row(format, codes.data(), rounded.data(), count);
-        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-          rounded[i] = std::isfinite(values[i]) ? rounded[i] * down : std::numeric_limits<float>::quiet_NaN();
+        at_simd_level<ScaleBack>(values.data(), rounded.data(), count, down);
         encode_row(wide, rounded.data(), to + at * wide.bytes(), count);
       }
     });

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "halftone/conversion.h"
 
@@ -15,6 +16,7 @@ namespace halftone::simd {
 struct Layout {
   static constexpr std::int32_t never = 0x7FFFFFFF;
 
+  Layout() : Layout(float32.format()) {}
   explicit Layout(const Format& f, const Conversion& c = {})
       : mantissa_bits(f.mantissa_bits),
         shift(23 - f.mantissa_bits),
@@ -98,17 +100,33 @@ struct Layout {
   std::uint32_t random_mask;
 };
 
-// The layout last used by this thread is kept: rows are converted piece by piece.
+// The values that a thread needed last, by key: rows are converted piece by piece, and often from one format
+// to another, so that a few come again and again.
+template <class Key, class Value, int kCount = 8>
+class Recent {
+ public:
+  template <class Same, class Make>
+  const Value& find(const Key& key, const Same& same, const Make& make) {
+    for (int i = 0; i < used_; ++i)
+      if (same(entries_[i].first, key)) return entries_[i].second;
+    const int at = used_ < kCount ? used_++ : next_++ % kCount;
+    entries_[at] = {key, make(key)};
+    return entries_[at].second;
+  }
+
+ private:
+  std::pair<Key, Value> entries_[kCount];
+  int used_ = 0;
+  unsigned next_ = 0;
+};
+
 inline const Layout& layout_for(const Format& format, const Conversion& conversion) {
-  struct Kept {
-    Format format;
-    Conversion conversion;
-    Layout layout;
-  };
-  thread_local Kept kept{float16.format(), {}, Layout(float16.format())};
-  if (!kept.format.same_codes(format) || kept.conversion != conversion)
-    kept = {format, conversion, Layout(format, conversion)};
-  return kept.layout;
+  using Key = std::pair<Format, Conversion>;
+  thread_local Recent<Key, Layout> recent;
+  return recent.find(
+      {format, conversion},
+      [](const Key& a, const Key& b) { return a.first.same_codes(b.first) && a.second == b.second; },
+      [](const Key& key) { return Layout(key.first, key.second); });
 }
 
 // float16; or the leading bits of a float32 (bfloat16, tfloat32 and their kin); or any other.

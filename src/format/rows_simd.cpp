@@ -214,15 +214,25 @@ namespace halftone::simd {
 HWY_EXPORT(decode_loop);
 HWY_EXPORT(encode_loop);
 
+namespace {
+
 // The loops shift float32 codes about, so both ends of the range must be those of float32 or lie inside it,
 // and the smallest value must be a normal float32 unless the two share the exponent field.
-bool covers(const Format& format) {
+bool is_covered(const Format& format) {
   if (!format.is_signed || !format.has_zero || format.bits() > 31) return false;
   if (detail::is_integer(format)) return format.mantissa_bits < 16 && format.bias >= 0 && format.bias < 100;
   if (format.exponent_bits > 8 || format.mantissa_bits > 22) return false;
   constexpr double kLargest = 0x1.FFFFFEp127, kSmallest = 0x1p-126;
   return format.bias <= 127 && max_finite(format) <= kLargest &&
          (min_subnormal(format) >= kSmallest || (kind(format) == Kind::brain && format.mantissa_bits > 0));
+}
+
+}  // namespace
+
+bool covers(const Format& format) {
+  thread_local Recent<Format, bool> recent;
+  return recent.find(
+      format, [](const Format& a, const Format& b) { return a.same_codes(b); }, is_covered);
 }
 
 void decode_narrow(const Format& format, const void* codes, float* values, std::int64_t count) {
