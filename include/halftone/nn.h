@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "halftone/autocast.h"
 #include "halftone/autograd.h"
 #include "halftone/ops.h"
 #include "halftone/tensor.h"
@@ -149,6 +150,19 @@ struct Dropout {
   double probability;
   Tensor operator()(const Tensor& x) const { return dropout(x, probability); }
   void visit(auto&&) {}
+};
+
+// A module under a casting of its own, whatever region it is called in, as a part that must stay in float32:
+// Autocast<LayerNorm> norm{amp::Casting(float32), LayerNorm(64)}. Its parts keep their names.
+template <Module M>
+struct Autocast {
+  amp::Casting casting;
+  M module;
+  template <class... Args>
+  auto operator()(const Args&... args) const {
+    return amp::autocast(casting, [&] { return module(args...); });
+  }
+  void visit(auto&& each) { module.visit(each); }
 };
 
 // x (batch, context, width) -> the same shape. Throws ValueError if heads does not divide width.

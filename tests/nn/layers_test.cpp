@@ -135,5 +135,27 @@ TEST(Layers, SizesBelowOneAreRefused) {
   EXPECT_THROW(Embedding(1, 0), ValueError);
 }
 
+struct PartlyWide {
+  Linear up{2, 2};
+  Autocast<Linear> down{amp::Casting(float32), Linear(2, 2)};
+  Tensor operator()(const Tensor& x) const { return down(up(x)); }
+  void visit(auto&& each) { each("up", up), each("down", down); }
+};
+
+TEST(AutocastModule, RunsInItsOwnFormatAndKeepsTheNamesOfItsParts) {
+  PartlyWide model;
+  EXPECT_EQ(parameters(model)[2].name, "down.weight");
+  const Tensor x = ones({1, 2});
+  amp::autocast(float16, [&] {
+    EXPECT_EQ(model.up(x).dtype(), float16);
+    EXPECT_EQ(model(x).dtype(), float32);
+    const Autocast<Linear> narrow{amp::Casting(bfloat16), Linear(2, 2)};
+    EXPECT_EQ(narrow(x).dtype(), bfloat16);
+    EXPECT_EQ(model.up(x).dtype(), float16);
+  });
+  const Autocast<Linear> narrow{amp::Casting(amp::find_recipe("mxfp4")), Linear(2, 2)};
+  EXPECT_EQ(narrow(x).dtype(), bfloat16);
+}
+
 }  // namespace
 }  // namespace halftone::nn

@@ -42,6 +42,10 @@ TEST(Describe, ARecipeIsItsRow) {
             "none: updates are rounded into the parameters");
   EXPECT_EQ(value(recipe_pairs("float32"), "Loss scaling"), "none");
   EXPECT_EQ(recipe_pairs("mine").size(), 1u);
+  EXPECT_EQ(value(recipe_pairs("float8"), "Operands of layers"),
+            "float8_e4m3fn (gradients float8_e5m2): exact products, float32 sums");
+  EXPECT_EQ(value(recipe_pairs("float8"), "Scales of operands"), "current");
+  EXPECT_EQ(value(recipe_pairs("bfloat16_lean"), "Moments of the optimizer"), "bfloat16");
   EXPECT_EQ(value(memory_pairs(sample_record()), "Tensors, at the peak"), "212 MiB");
 }
 

@@ -125,6 +125,8 @@ TEST(FormatChart, RecipesNameTheirFormats) {
   EXPECT_EQ(formats_of({"float16"}), (std::vector<DType>{float16, float32}));
   EXPECT_EQ(formats_of({"float32", "bfloat16_pure", "float32"}), (std::vector<DType>{float32, bfloat16}));
   EXPECT_EQ(formats_of({"no such recipe", ""}), std::vector<DType>{});
+  EXPECT_EQ(formats_of({"float8"}), (std::vector<DType>{bfloat16, float32, float8_e4m3fn, float8_e5m2}));
+  EXPECT_EQ(formats_of({"nvfp4"}), (std::vector<DType>{bfloat16, float32, find_dtype("float4_e2m1fn")}));
 }
 
 TEST(FormatChart, BothPagesShowIt) {

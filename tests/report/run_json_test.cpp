@@ -32,6 +32,8 @@ TEST(RunJson, HoldsTheRest) {
   EXPECT_EQ(json["config"]["init_scale"], 65536);
   EXPECT_EQ(json["recipe"]["compute"], "float16");
   EXPECT_EQ(json["recipe"]["parameter"], "float32");
+  EXPECT_EQ(json["recipe"]["state"], "float32");
+  EXPECT_EQ(json["recipe"]["operands"]["scaling"], "none");
   EXPECT_EQ(json["machine"]["processor"], "Some Processor");
   EXPECT_EQ(json["epochs"].size(), 3u);
   EXPECT_DOUBLE_EQ(json["accuracy"], 0.9142 + 0.001 - 0.01);

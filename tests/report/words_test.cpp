@@ -67,6 +67,13 @@ TEST(Words, ARecipeIsDescribedFromItsRow) {
   EXPECT_EQ(recipe_words("bfloat16_pure"),
             "matmuls in bfloat16, weights in bfloat16 without a master copy, no loss scale");
   EXPECT_EQ(recipe_words("of my own"), "of my own");
+  EXPECT_EQ(recipe_words("mxfp4"),
+            "matmuls in bfloat16, weights in float32, operands of layers in mxfp4 (gradients mxfp4:rceil), "
+            "gradients rounded stochastically, no loss scale");
+  EXPECT_EQ(
+      recipe_words("bfloat16_lean"),
+      "matmuls in bfloat16, weights in bfloat16, updates rounded stochastically, moments in bfloat16, no "
+      "loss scale");
 }
 
 }  // namespace
