@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "data/scratch.h"
 #include "train/config.h"
 
@@ -93,6 +96,16 @@ TEST(RecipeTable, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(
       error("[[recipes]]\nname = \"table_z\"\n[[recipes]]\nname = \"table_z\"\ncompute = \"float16\""),
       HasSubstr("one recipe by each name"));
+}
+
+TEST(RecipeTable, TheExampleOfTheDocumentationIsUnderstood) {
+  std::ifstream page(std::string(HALFTONE_SOURCE_DIR) + "/docs/recipes.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  const std::size_t begin = text.find("```toml\n") + 8;
+  const Config config = load(text.substr(begin, text.find("```", begin) - begin));
+  EXPECT_EQ(config.recipe, "mxfp8_e5m2");
+  EXPECT_EQ(amp::find_recipe("float8_stochastic").operands.gradient_rounding, Rounding::stochastic);
+  EXPECT_EQ(amp::find_recipe("float16_lean").state, bfloat16);
 }
 
 TEST(RecipeTable, AnyDamageIsAnErrorOrAConfiguration) {
