@@ -4,11 +4,11 @@
 // of two, what a user typed and the difference between that and what became of it.
 #pragma once
 
-#include <cstdint>
+#include <gmpxx.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "halftone/format_codec.h"
 
@@ -23,8 +23,8 @@ class Decimal {
   // outside every format: the digits would fill the memory.
   static std::optional<Decimal> parse(std::string_view text);
 
-  bool is_zero() const { return limbs_.empty(); }
-  bool is_negative() const { return negative_; }
+  bool is_zero() const { return integer_ == 0; }
+  bool is_negative() const { return integer_ < 0; }
   Decimal operator-() const;
   friend Decimal operator+(const Decimal& a, const Decimal& b);
   friend Decimal operator-(const Decimal& a, const Decimal& b) { return a + -b; }
@@ -39,16 +39,13 @@ class Decimal {
 
  private:
   struct Scientific {
-    std::string digits;  // without zeros at the end; the point is after the first
+    std::string digits;  // without sign, and without zeros at the end; the point is after the first
     int exponent;
   };
   Scientific scientific() const;
-  void multiply(std::uint32_t factor, int times = 1);
-  void add(std::uint32_t small);
 
-  bool negative_ = false;
-  std::vector<std::uint32_t> limbs_;  // base 10^9, lowest first, no zeros at the top
-  int power_ = 0;                     // of ten, that they are multiplied by
+  mpz_class integer_;
+  int power_ = 0;  // of ten, that it is multiplied by
 };
 
 // "infinity", "-infinity", "NaN", or the digits of a finite number (with a limit as above).
