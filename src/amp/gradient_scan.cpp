@@ -4,6 +4,7 @@
 // float32 overflows: it is finite exactly if every value is, and needs no test of its own per element.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -18,23 +19,43 @@ namespace {
 constexpr std::int64_t kChunk = 16384;
 constexpr int kLanes = 16;  // partial sums per chunk: fixed, so that every SIMD level adds in the same order
 
+// Numbers about a chunk.
+struct Part {
+  double squares = 0;
+  float largest = 0;
+};
+
+// `factor` is a double, so that the product has one rounding whatever the divisor was.
 struct ScaleAndSquare {
-  static void run(float* __restrict values, std::int64_t count, float factor, double* __restrict result) {
+  static void run(float* __restrict values, std::int64_t count, double factor, Part* __restrict result) {
     double lanes[kLanes] = {};
+    float largest[kLanes] = {};
+    const auto visit = [&](std::int64_t i, std::int64_t lane) {
+      const float value = static_cast<float>(static_cast<double>(values[i]) * factor);
+      const float magnitude = std::fabs(value);
+      values[i] = value;
+      lanes[lane] += static_cast<double>(value) * static_cast<double>(value);
+      largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
+    };
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const float value = values[i + lane] * factor;
-        values[i + lane] = value;
-        lanes[lane] += static_cast<double>(value) * static_cast<double>(value);
-      }
-    for (; i < count; ++i) {
-      values[i] *= factor;
-      lanes[i % kLanes] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-    }
+      for (int lane = 0; lane < kLanes; ++lane) visit(i + lane, lane);
+    for (; i < count; ++i) visit(i, i % kLanes);
     for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-    *result = lanes[0];
+      for (int lane = 0; lane < width; ++lane) {
+        lanes[lane] += lanes[lane + width];
+        largest[lane] = std::max(largest[lane], largest[lane + width]);
+      }
+    *result = {lanes[0], largest[0]};
+  }
+};
+
+struct Clip {
+  static void run(float* __restrict values, std::int64_t count, float limit) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float low = values[i] < -limit ? -limit : values[i];  // false for NaN, which stays
+      values[i] = low > limit ? limit : low;
+    }
   }
 };
 
@@ -46,6 +67,13 @@ std::string describe(const Parameter& parameter, const Tensor& gradient) {
     nans += std::isnan(values[i]);
   }
   return fmt::format("{}: {} inf, {} NaN of {}", parameter.name, infinities, nans, gradient.count());
+}
+
+// All of them before the first is touched: an error changes nothing.
+std::vector<Tensor> gradients_of(std::span<const Parameter> parameters) {
+  std::vector<Tensor> gradients;
+  for (const Parameter& parameter : parameters) gradients.push_back(gradient_of(parameter));
+  return gradients;
 }
 
 }  // namespace
@@ -60,24 +88,25 @@ Tensor gradient_of(const Parameter& parameter) {
   return gradient;
 }
 
-GradientScan scan_gradients(std::span<const Parameter> parameters, float factor) {
-  std::vector<Tensor> gradients;  // all of them before the first is touched: an error changes nothing
-  for (const Parameter& parameter : parameters) gradients.push_back(gradient_of(parameter));
-
+GradientScan scan_gradients(std::span<const Parameter> parameters, double factor) {
   GradientScan scan;
-  std::vector<double> partial;
+  std::vector<Part> parts;
+  std::vector<Tensor> gradients = gradients_of(parameters);
   for (std::size_t p = 0; p < gradients.size(); ++p) {
     if (!gradients[p].defined()) continue;
     ++scan.gradients;
     const std::int64_t count = gradients[p].count();
     float* values = gradients[p].mutable_data<float>();
-    partial.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), 0);
+    parts.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), {});
     parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
       at_simd_level<ScaleAndSquare>(values + begin, end - begin, factor,
-                                    &partial[static_cast<std::size_t>(begin / kChunk)]);
+                                    &parts[static_cast<std::size_t>(begin / kChunk)]);
     });
     double sum = 0;
-    for (const double part : partial) sum += part;
+    for (const Part& part : parts) {
+      sum += part.squares;
+      scan.largest = std::max(scan.largest, part.largest);
+    }
     if (!std::isfinite(sum) && scan.finite) {
       scan.finite = false;
       scan.culprit = describe(parameters[p], gradients[p]);
@@ -85,6 +114,19 @@ GradientScan scan_gradients(std::span<const Parameter> parameters, float factor)
     scan.squared_norm += sum;
   }
   return scan;
+}
+
+void clip_values(std::span<const Parameter> parameters, double limit) {
+  const auto narrow = static_cast<float>(limit);
+  if (!(narrow > 0 && std::isfinite(narrow)))
+    throw ValueError("clip_values", fmt::format("limit = {}", limit), "a positive finite float32");
+  for (Tensor& gradient : gradients_of(parameters)) {
+    if (!gradient.defined()) continue;
+    float* values = gradient.mutable_data<float>();
+    parallel_for(gradient.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+      at_simd_level<Clip>(values + begin, end - begin, narrow);
+    });
+  }
 }
 
 }  // namespace halftone::amp
