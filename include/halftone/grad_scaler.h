@@ -17,15 +17,15 @@
 namespace halftone::amp {
 
 // One pass over all gradients: multiplies by `factor` with one rounding, counts non-finite results, sums
-// squares and finds the largest magnitude.
+// squares and, if asked, finds the largest magnitude.
 struct GradientScan {
   double squared_norm = 0;
-  float largest = 0;           // magnitude; meaningless unless all are finite
+  float largest = 0;           // magnitude, if it was asked for and all are finite
   std::int64_t gradients = 0;  // parameters that had one
   bool finite = true;
   std::string culprit;  // "conv1.weight: 3 inf, 0 NaN of 288"
 };
-GradientScan scan_gradients(std::span<const Parameter> parameters, double factor);
+GradientScan scan_gradients(std::span<const Parameter> parameters, double factor, bool want_largest = false);
 // Every element into [-limit, limit]. Gradients must have been unscaled; a NaN stays one. Throws ValueError
 // unless the limit is positive and finite.
 void clip_values(std::span<const Parameter> parameters, double limit);

@@ -62,7 +62,6 @@ class Step {
   StepResult take(const Micro& micro);
 
   Optimizer& optimizer_;
-  const Recipe& recipe_;
   Casting casting_;
   std::vector<Parameter> buffers_;
   StepOptions options_;

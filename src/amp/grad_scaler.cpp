@@ -58,7 +58,8 @@ void GradScaler::unscale(Optimizer& optimizer, double weight) {
     throw ValueError("GradScaler.unscale", fmt::format("weight = {}", weight), "positive and finite");
   window_scale_ = window_scale();
   const double divisor = static_cast<double>(*window_scale_) * weight;
-  unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor)});
+  const bool predictive = options_.enabled && options_.rule == ScaleRule::predictive;
+  unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor, predictive)});
   if (!unscaled_.back().scan.finite) optimizer.zero_grad();
 }
 

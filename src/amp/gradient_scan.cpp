@@ -17,6 +17,7 @@ namespace halftone::amp {
 namespace {
 
 constexpr std::int64_t kChunk = 16384;
+constexpr std::int64_t kTile = 1024;
 constexpr int kLanes = 16;  // partial sums per chunk: fixed, so that every SIMD level adds in the same order
 
 // Numbers about a chunk.
@@ -25,22 +26,34 @@ struct Part {
   float largest = 0;
 };
 
-// `factor` is a double, so that the product has one rounding whatever the divisor was.
-struct ScaleAndSquare {
-  static void run(float* __restrict values, std::int64_t count, double factor, Part* __restrict result) {
+// One simple loop after another over a tile that stays in the first-level cache: compilers vectorise each of
+// them, but not all in one. The product has one rounding whatever the divisor was: a factor that is no
+// float32 multiplies in double.
+struct Scan {
+  static void run(float* __restrict values, std::int64_t count, double factor, bool want_largest,
+                  Part* __restrict result) {
+    const float narrow = static_cast<float>(factor);
     double lanes[kLanes] = {};
     float largest[kLanes] = {};
-    const auto visit = [&](std::int64_t i, std::int64_t lane) {
-      const float value = static_cast<float>(static_cast<double>(values[i]) * factor);
-      const float magnitude = std::fabs(value);
-      values[i] = value;
-      lanes[lane] += static_cast<double>(value) * static_cast<double>(value);
-      largest[lane] = magnitude > largest[lane] ? magnitude : largest[lane];
-    };
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) visit(i + lane, lane);
-    for (; i < count; ++i) visit(i, i % kLanes);
+    for (std::int64_t begin = 0; begin < count; begin += kTile) {
+      float* __restrict tile = values + begin;
+      const std::int64_t size = std::min(kTile, count - begin), whole = size - size % kLanes;
+      if (static_cast<double>(narrow) != factor)
+        for (std::int64_t i = 0; i < size; ++i)
+          tile[i] = static_cast<float>(static_cast<double>(tile[i]) * factor);
+      else if (narrow != 1)
+        for (std::int64_t i = 0; i < size; ++i) tile[i] *= narrow;
+      for (std::int64_t i = 0; i < whole; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane)
+          lanes[lane] += static_cast<double>(tile[i + lane]) * static_cast<double>(tile[i + lane]);
+      for (std::int64_t i = whole; i < size; ++i)
+        lanes[i - whole] += static_cast<double>(tile[i]) * static_cast<double>(tile[i]);
+      if (!want_largest) continue;
+      for (std::int64_t i = 0; i < whole; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane)
+          largest[lane] = std::max(largest[lane], std::fabs(tile[i + lane]));
+      for (std::int64_t i = whole; i < size; ++i) largest[0] = std::max(largest[0], std::fabs(tile[i]));
+    }
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int lane = 0; lane < width; ++lane) {
         lanes[lane] += lanes[lane + width];
@@ -88,7 +101,7 @@ Tensor gradient_of(const Parameter& parameter) {
   return gradient;
 }
 
-GradientScan scan_gradients(std::span<const Parameter> parameters, double factor) {
+GradientScan scan_gradients(std::span<const Parameter> parameters, double factor, bool want_largest) {
   GradientScan scan;
   std::vector<Part> parts;
   std::vector<Tensor> gradients = gradients_of(parameters);
@@ -99,8 +112,8 @@ GradientScan scan_gradients(std::span<const Parameter> parameters, double factor
     float* values = gradients[p].mutable_data<float>();
     parts.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), {});
     parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
-      at_simd_level<ScaleAndSquare>(values + begin, end - begin, factor,
-                                    &parts[static_cast<std::size_t>(begin / kChunk)]);
+      at_simd_level<Scan>(values + begin, end - begin, factor, want_largest,
+                          &parts[static_cast<std::size_t>(begin / kChunk)]);
     });
     double sum = 0;
     for (const Part& part : parts) {

@@ -52,9 +52,8 @@ void overflow(ScalerState& after, const ScalerOptions& options) {
     ++after.tolerated;
     return;
   }
-  const float scale = within_limits(after.scale * options.backoff_factor, options);
-  if (scale == after.scale && after.scale <= static_cast<float>(options.min_scale)) ++after.skips_at_floor;
-  after.scale = scale;
+  if (after.scale <= static_cast<float>(options.min_scale)) ++after.skips_at_floor;
+  after.scale = within_limits(after.scale * options.backoff_factor, options);
 }
 
 void grow(ScalerState& after, const ScalerOptions& options, double scale) {

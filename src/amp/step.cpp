@@ -68,7 +68,6 @@ struct Step::Pass {
 Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> buffers, StepOptions options,
            ScalerOptions scaler)
     : optimizer_(optimizer),
-      recipe_(recipe),
       casting_(recipe, optimizer.parameters()),
       buffers_(std::move(buffers)),
       options_(options),

@@ -29,15 +29,15 @@ TEST(GradientScan, MultipliesAndSumsSquares) {
 }
 
 TEST(GradientScan, FindsTheLargestMagnitude) {
-  for (const std::size_t place : {0u, 1u, 15u, 16u, 17u, 16384u, 20006u})
+  for (const std::size_t place : {0u, 1u, 15u, 16u, 17u, 1023u, 1024u, 16384u, 20006u})
     for (const double sign : {-1.0, 1.0}) {
       std::vector<double> values(20007, 0.25);
       values[place] = sign * 24;
-      const GradientScan scan =
-          scan_gradients(std::vector<Parameter>{with_gradient("a", {-2}), with_gradient("w", values)}, 0.5);
+      const GradientScan scan = scan_gradients(
+          std::vector<Parameter>{with_gradient("a", {-2}), with_gradient("w", values)}, 0.5, true);
       EXPECT_EQ(scan.largest, 12) << place;
     }
-  EXPECT_EQ(scan_gradients(std::vector<Parameter>{with_gradient("w", {0})}, 1).largest, 0);
+  EXPECT_EQ(scan_gradients(std::vector<Parameter>{with_gradient("w", {0})}, 1, true).largest, 0);
 }
 
 TEST(GradientScan, MultipliesWithOneRoundingWhateverTheDivisor) {

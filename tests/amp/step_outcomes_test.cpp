@@ -151,6 +151,15 @@ TEST(StepOutcomes, ADisabledFloorLimitGoesOnForEver) {  // fault A5
   EXPECT_EQ(f.step->scaler().state().scale, 1);
 }
 
+TEST(StepOutcomes, ThePredictionKnowsTheFormatOfTheRecipe) {
+  for (const char* name : {"float16", "float8_e5m2", "e4m3"}) {
+    const Recipe& recipe = find_recipe(name);
+    ASSERT_EQ(recipe.scaling, LossScaling::dynamic);
+    Fixture f(recipe, false, {}, find_scaler_policy("predictive").options);
+    EXPECT_EQ(f.step->scaler().options().largest_value, max_finite(recipe.compute.format()));
+  }
+}
+
 TEST(StepOutcomes, EveryPolicyTrainsAndRecovers) {
   for (const ScalerPolicy& policy : kScalerPolicies) {
     Fixture f(find_recipe("float16"), true, {.attribute = false}, policy.options);
