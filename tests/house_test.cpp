@@ -63,9 +63,9 @@ std::string floor_of_include(const std::string& include) {
       {"formula", "backend"},   {"ops", "op"},
       {"casting", "op"},        {"recipe", "amp"},
       {"autocast", "amp"},      {"grad_scaler", "amp"},
-      {"optimizer", "amp"},     {"step", "amp"},
-      {"warning", "base"},      {"casting", "op"},
-      {"halftone", "cli"}};
+      {"loss_scale", "amp"},    {"optimizer", "amp"},
+      {"step", "amp"},          {"warning", "base"},
+      {"casting", "op"},        {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)

@@ -6,6 +6,7 @@
 
 #include "halftone/autocast.h"
 #include "halftone/grad_scaler.h"
+#include "halftone/loss_scale.h"
 #include "halftone/optimizer.h"
 #include "halftone/recipe.h"
 #include "halftone/step.h"

@@ -15,22 +15,39 @@ namespace halftone::amp {
 
 struct StepOptions {
   double clip_norm = 0;        // 0: no clipping
+  double clip_value = 0;       // of every element of the gradients; 0: no clipping. One of the two
   int accumulation_steps = 1;  // micro-batches whose mean loss makes one step
   bool attribute = true;       // on an overflow, run the step again under a watch to name op and layer
 };
 
-// scale -> backward -> (accumulate) -> unscale -> clip -> step -> update, in the only right order. A skipped
-// step leaves parameters, masters, optimizer state and the given buffers (running statistics) as they were.
+// The loss of a micro-batch as a sum and what it is a sum of (tokens, examples): losses of micro-batches of
+// different weight then add up to the mean over all of them.
+struct WeightedLoss {
+  Tensor sum;
+  double weight = 1;  // not negative
+};
+
+// scale -> backward -> (accumulate) -> unscale -> clip -> step -> update, in the only right order. A step
+// that is not applied leaves parameters, masters, optimizer state, the given buffers (running statistics) and
+// the position in the random numbers as they were.
 class Step {
  public:
   Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> buffers = {},
        StepOptions options = {}, ScalerOptions scaler = {});
 
-  // `loss(i)` computes the loss of micro-batch i, inside autocast. Throws NonFiniteError if a loss is NaN or
-  // infinite before it is scaled: no scale cures that. With StepOptions::attribute it may be called again for
-  // the same micro-batch, and must then compute the same.
-  StepResult operator()(const std::function<Tensor(int micro_batch)>& loss);
-  float loss() const { return loss_; }  // mean over the micro-batches of the last call
+  // `loss(i)` computes the loss of micro-batch i, inside autocast. If one is NaN or infinite before it is
+  // scaled, the outcome is loss_not_finite: no scale cures that. With StepOptions::attribute it may be called
+  // again for the same micro-batch, and must then compute the same. Throws NonFiniteError past the limits of
+  // ScalerOptions on skips in a row. `micro_batches`: another number than the options say, for this step.
+  StepResult operator()(const std::function<Tensor(int micro_batch)>& loss, int micro_batches = 0);
+  // The same for sums: gradients and loss() are divided by the total weight, once, at the end. The loss scale
+  // is that of the sums. A total weight of 0 is nothing to do. Throws ValueError for a weight that is
+  // negative or not finite.
+  StepResult operator()(const std::function<WeightedLoss(int micro_batch)>& loss, int micro_batches = 0);
+
+  float loss() const {
+    return loss_;
+  }  // mean over the micro-batches of the last call, or what was not finite
   GradScaler& scaler() { return scaler_; }
   Casting& casting() { return casting_; }  // of the recipe: evaluate under amp::autocast(step.casting(), ..)
   // The given buffers and what the recipe's casting remembers: with the optimizer's and the scaler's, the
@@ -38,11 +55,13 @@ class Step {
   const std::vector<Parameter>& buffers() const { return buffers_; }
 
  private:
-  float run(const std::function<Tensor(int)>& loss);
-  std::string replay(const std::function<Tensor(int)>& loss, std::uint64_t random_before);
+  struct Micro;
+  struct Pass;
+  Pass run(const Micro& micro);
+  StepResult finish(const Micro& micro, const Pass& pass);
+  StepResult take(const Micro& micro);
 
   Optimizer& optimizer_;
-  const Recipe& recipe_;
   Casting casting_;
   std::vector<Parameter> buffers_;
   StepOptions options_;

@@ -49,11 +49,12 @@ struct Config {
   double clip_norm = 0;          // 0: none
   double loss_weight = 1;        // multiplies the loss; small values make gradients small (ablations)
   std::int64_t seed = 1;
-  std::int64_t limit = 0;  // training images used; 0: all
-  int threads = 0;         // 0: all cores
-  int save_every = 100;    // steps between state files
-  double init_scale = 65536;
-  int growth_interval = 2000;
+  std::int64_t limit = 0;          // training images used; 0: all
+  int threads = 0;                 // 0: all cores
+  int save_every = 100;            // steps between state files
+  std::string scaler = "pytorch";  // how the loss scale moves: a row of amp::kScalerPolicies
+  double init_scale = 0;           // 0: the policy's
+  int growth_interval = 0;         // clean steps until the scale grows; 0: the policy's
   std::filesystem::path data = "/usr/share/datasets/fashion-mnist";
   std::filesystem::path out;  // runs/NAME; empty: no files
   bool resume = false;
@@ -65,6 +66,8 @@ struct Config {
 void load_config(const std::filesystem::path& file, Config& config);
 // Throws ValueError naming the field and what is allowed.
 void validate(const Config& config);
+// The policy `scaler` with what `init_scale` and `growth_interval` say instead.
+amp::ScalerOptions scaler_options(const Config& config);
 
 // The record of a run.
 

@@ -1,113 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A window is what happens between two updates: scale, backward, unscale, step. Whether a gradient was finite
-// is decided once per window, on the unscaled values, and every decision follows from that flag; none is
-// inferred from the scale.
+// Whether a gradient was finite is decided once per optimizer and window, on the unscaled values, and every
+// decision follows from that; none is inferred from the scale.
+#include "halftone/grad_scaler.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "halftone/amp.h"
+#include "halftone/autograd.h"
+#include "halftone/error.h"
 #include "halftone/ops.h"
 
 namespace halftone::amp {
+namespace {
 
-std::string StepResult::describe() const {
-  switch (outcome) {
-    case StepOutcome::applied:
-      return fmt::format("applied: scale {}, gradient norm {:.4g}", scale, gradient_norm);
-    case StepOutcome::skipped_overflow:
-      return fmt::format("skipped (overflow, {} in a row) at scale {}: {}", skips_in_a_row, scale, culprit);
-    case StepOutcome::nothing_to_do:
-      return "nothing to do: no parameter has a gradient";
-  }
-  return "?";
+// Throws ValueError unless the float32 `scale` is one that the options allow.
+void check_scale(std::string_view where, float scale, const ScalerOptions& options) {
+  const auto low = static_cast<float>(options.min_scale), high = static_cast<float>(options.max_scale);
+  if (!(scale >= low && scale <= high))
+    throw ValueError(where, fmt::format("scale = {}", scale),
+                     fmt::format("between min_scale = {} and max_scale = {}", low, high));
 }
+
+}  // namespace
 
 GradScaler::GradScaler(ScalerOptions options) : options_(options) {
   validate(options_);
   state_.scale = options_.enabled ? static_cast<float>(options_.init_scale) : 1.0f;
+  state_.enabled = options_.enabled;
 }
 
-Tensor GradScaler::scale(const Tensor& loss) const {
+Tensor GradScaler::scale(const Tensor& loss) {
   // Outside any autocast region: a float16 loss times 65536 is infinite whatever the loss.
   const ThreadStateScope scope;
   thread_state().autocast.reset();
   thread_state().overrides = nullptr;
+  window_scale_ = window_scale();
   const Tensor wide = cast(loss, float32);
-  return options_.enabled ? halftone::scale(wide, state_.scale) : wide;
+  return options_.enabled ? halftone::scale(wide, *window_scale_) : wide;
 }
 
-void GradScaler::unscale(Optimizer& optimizer) {
-  if (unscaled_)
+GradScaler::Unscaled* GradScaler::find(const Optimizer& optimizer) {
+  const auto found = std::find_if(unscaled_.begin(), unscaled_.end(),
+                                  [&](const Unscaled& entry) { return entry.optimizer == &optimizer; });
+  return found == unscaled_.end() ? nullptr : &*found;
+}
+
+void GradScaler::unscale(Optimizer& optimizer, double weight) {
+  if (find(optimizer) != nullptr)
     throw ValueError(
-        "GradScaler.unscale", "a second call since the last update()", "one call per step",
+        "GradScaler.unscale", "a second call for this optimizer since the last update()",
+        "one call per optimizer and step",
         "with several micro-batches, call it after the last; abandon() forgets a step not taken");
-  const GradientScan scan = scan_gradients(optimizer.parameters(), 1 / state_.scale);
-  unscaled_ = true;
-  found_inf_ = !scan.finite;
-  has_gradients_ = scan.gradients > 0;
-  norm_ = scan.finite ? static_cast<float>(std::sqrt(scan.squared_norm)) : 0;
-  culprit_ = scan.culprit;
-  if (found_inf_) optimizer.zero_grad();
+  if (!(weight > 0 && std::isfinite(weight)))
+    throw ValueError("GradScaler.unscale", fmt::format("weight = {}", weight), "positive and finite");
+  window_scale_ = window_scale();
+  const double divisor = static_cast<double>(*window_scale_) * weight;
+  const bool predictive = options_.enabled && options_.rule == ScaleRule::predictive;
+  unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor, predictive)});
+  if (!unscaled_.back().scan.finite) optimizer.zero_grad();
+}
+
+bool GradScaler::found_inf() const {
+  return !rejected_.empty() || std::any_of(unscaled_.begin(), unscaled_.end(),
+                                           [](const Unscaled& entry) { return !entry.scan.finite; });
+}
+
+void GradScaler::reject(std::string culprit) {
+  rejected_ = culprit.empty() ? "an overflow elsewhere" : std::move(culprit);
+}
+
+ScalerEvent GradScaler::event() const {
+  ScalerEvent event{.found_inf = found_inf()};
+  float largest = 0;
+  for (const Unscaled& entry : unscaled_)
+    if (entry.scan.finite) largest = std::max(largest, entry.scan.largest);
+  event.log2_largest = std::log2(static_cast<double>(largest));
+  return event;
 }
 
 StepResult GradScaler::step(Optimizer& optimizer, double clip_norm) {
-  if (stepped_)
-    throw ValueError("GradScaler.step", "a second call since the last update()",
+  if (!(clip_norm >= 0 && std::isfinite(clip_norm)))
+    throw ValueError("GradScaler.step", fmt::format("clip_norm = {}", clip_norm),
+                     "a finite norm, or 0 for no clipping");
+  if (find(optimizer) == nullptr) unscale(optimizer);
+  Unscaled& entry = *find(optimizer);
+  if (entry.stepped)
+    throw ValueError("GradScaler.step", "a second call for this optimizer since the last update()",
                      "update() after every step()");
-  if (!unscaled_) unscale(optimizer);
-  StepResult result{.scale = state_.scale, .gradient_norm = norm_, .culprit = culprit_};
-  if (found_inf_) {
+  entry.stepped = true;
+  const GradientScan& scan = entry.scan;
+  StepResult result{.scale = window_scale()};
+  if (!scan.finite || !rejected_.empty()) {
+    if (scan.finite) optimizer.zero_grad();
+    const ScalerState after = next(state_, options_, event());
     result.outcome = StepOutcome::skipped_overflow;
-    result.skips_in_a_row = state_.skips_in_a_row + 1;
-    if (result.skips_in_a_row >= options_.max_skips_in_a_row) {
+    result.skips_in_a_row = after.skips_in_a_row;
+    result.skips_at_floor = after.skips_at_floor;
+    result.culprit = scan.finite ? rejected_ : scan.culprit;
+    if (gives_up(after, options_)) {
       update();  // the skip counts although the caller will not come to update()
-      throw NonFiniteError(
-          "GradScaler.step",
-          fmt::format("{} steps skipped in a row, the last at scale {} because of {}", result.skips_in_a_row,
-                      result.scale, result.culprit),
-          "finite gradients",
-          "looking for NaN in the inputs, a learning rate that is too high, or values beyond the range of "
-          "the compute format: this is not a scaling problem");
+      throw_non_finite("GradScaler.step", result);
     }
-  } else if (has_gradients_) {
+  } else if (scan.gradients > 0) {
+    const double norm = std::sqrt(scan.squared_norm);
     result.outcome = StepOutcome::applied;
-    const bool clip = clip_norm > 0 && norm_ > clip_norm;
-    optimizer.step(clip ? static_cast<float>(clip_norm / norm_) : 1.0f);
+    result.gradient_norm = static_cast<float>(norm);
+    const bool clip = clip_norm > 0 && norm > clip_norm;
+    optimizer.step(clip ? static_cast<float>(clip_norm / norm) : 1.0f);
   }
-  stepped_ = true;
+  return result;
+}
+
+StepResult GradScaler::reject_loss(std::string culprit) {
+  StepResult result{
+      .outcome = StepOutcome::loss_not_finite, .scale = window_scale(), .culprit = std::move(culprit)};
+  state_ = next(state_, options_, {.loss_not_finite = true});
+  abandon();
+  result.skips_in_a_row = state_.skips_in_a_row;
+  if (gives_up(state_, options_)) throw_non_finite("GradScaler.reject_loss", result);
   return result;
 }
 
 void GradScaler::update() {
-  state_ = next(state_, options_, found_inf_);
+  state_ = next(state_, options_, event());
   abandon();
 }
 
 void GradScaler::abandon() {
-  unscaled_ = found_inf_ = stepped_ = has_gradients_ = false;
-  norm_ = 0;
-  culprit_.clear();
+  window_scale_.reset();
+  unscaled_.clear();
+  rejected_.clear();
 }
 
 void GradScaler::load(const ScalerState& state) {
+  const GradientHistory& history = state.history;
   if (!(std::isfinite(state.scale) && state.scale > 0 && std::isfinite(1 / state.scale)))
     throw ValueError("GradScaler.load", fmt::format("scale = {}", state.scale),
                      "finite, positive, with a finite reciprocal");
-  if (options_.enabled && (state.scale < static_cast<float>(options_.min_scale) ||
-                           state.scale > static_cast<float>(options_.max_scale)))
-    throw ValueError(
-        "GradScaler.load", fmt::format("scale = {}", state.scale),
-        fmt::format("between min_scale = {} and max_scale = {}", options_.min_scale, options_.max_scale));
-  if (state.clean_steps < 0 || state.skips_in_a_row < 0 || state.skips < state.skips_in_a_row)
+  if (state.clean_steps < 0 || state.skips_in_a_row < 0 || state.skips < state.skips_in_a_row ||
+      state.tolerated < 0 || state.skips_at_floor < 0 || state.skips_at_floor > state.skips_in_a_row)
     throw ValueError("GradScaler.load",
-                     fmt::format("clean_steps = {}, skips_in_a_row = {}, skips = {}", state.clean_steps,
-                                 state.skips_in_a_row, state.skips),
-                     "counts that are not negative, skips at least skips_in_a_row");
-  state_ = state;
-  if (!options_.enabled) state_.scale = 1;
+                     fmt::format("clean_steps = {}, skips_in_a_row = {}, skips = {}, tolerated = {}, "
+                                 "skips_at_floor = {}",
+                                 state.clean_steps, state.skips_in_a_row, state.skips, state.tolerated,
+                                 state.skips_at_floor),
+                     "counts that are not negative, skips at least skips_in_a_row, and that at least "
+                     "skips_at_floor");
+  if (history.steps < 0 || !std::isfinite(history.mean) ||
+      !(std::isfinite(history.variance) && history.variance >= 0))
+    throw ValueError("GradScaler.load",
+                     fmt::format("a history of {} steps, mean {}, variance {}", history.steps, history.mean,
+                                 history.variance),
+                     "finite numbers, only the mean negative");
+  ScalerState loaded = state;
+  if (!options_.enabled || !state.enabled) {
+    loaded = GradScaler(options_).state();
+    loaded.skips = state.skips;
+    loaded.skips_in_a_row = state.skips_in_a_row;
+  } else {
+    check_scale("GradScaler.load", state.scale, options_);
+  }
+  state_ = loaded;
   abandon();
+}
+
+void GradScaler::set_scale(double scale) {
+  if (!options_.enabled)
+    throw ValueError("GradScaler.set_scale", fmt::format("scale = {} for a disabled scaler", scale),
+                     "an enabled one");
+  check_scale("GradScaler.set_scale", static_cast<float>(scale), options_);
+  state_.scale = static_cast<float>(scale);
+  state_.clean_steps = 0;
 }
 
 }  // namespace halftone::amp

@@ -4,6 +4,7 @@
 // float32 overflows: it is finite exactly if every value is, and needs no test of its own per element.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,25 +17,58 @@ namespace halftone::amp {
 namespace {
 
 constexpr std::int64_t kChunk = 16384;
+constexpr std::int64_t kTile = 1024;
 constexpr int kLanes = 16;  // partial sums per chunk: fixed, so that every SIMD level adds in the same order
 
-struct ScaleAndSquare {
-  static void run(float* __restrict values, std::int64_t count, float factor, double* __restrict result) {
+// Numbers about a chunk.
+struct Part {
+  double squares = 0;
+  float largest = 0;
+};
+
+// One simple loop after another over a tile that stays in the first-level cache: compilers vectorise each of
+// them, but not all in one. The product has one rounding whatever the divisor was: a factor that is no
+// float32 multiplies in double.
+struct Scan {
+  static void run(float* __restrict values, std::int64_t count, double factor, bool want_largest,
+                  Part* __restrict result) {
+    const float narrow = static_cast<float>(factor);
     double lanes[kLanes] = {};
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const float value = values[i + lane] * factor;
-        values[i + lane] = value;
-        lanes[lane] += static_cast<double>(value) * static_cast<double>(value);
-      }
-    for (; i < count; ++i) {
-      values[i] *= factor;
-      lanes[i % kLanes] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    float largest[kLanes] = {};
+    for (std::int64_t begin = 0; begin < count; begin += kTile) {
+      float* __restrict tile = values + begin;
+      const std::int64_t size = std::min(kTile, count - begin), whole = size - size % kLanes;
+      if (static_cast<double>(narrow) != factor)
+        for (std::int64_t i = 0; i < size; ++i)
+          tile[i] = static_cast<float>(static_cast<double>(tile[i]) * factor);
+      else if (narrow != 1)
+        for (std::int64_t i = 0; i < size; ++i) tile[i] *= narrow;
+      for (std::int64_t i = 0; i < whole; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane)
+          lanes[lane] += static_cast<double>(tile[i + lane]) * static_cast<double>(tile[i + lane]);
+      for (std::int64_t i = whole; i < size; ++i)
+        lanes[i - whole] += static_cast<double>(tile[i]) * static_cast<double>(tile[i]);
+      if (!want_largest) continue;
+      for (std::int64_t i = 0; i < whole; i += kLanes)
+        for (int lane = 0; lane < kLanes; ++lane)
+          largest[lane] = std::max(largest[lane], std::fabs(tile[i + lane]));
+      for (std::int64_t i = whole; i < size; ++i) largest[0] = std::max(largest[0], std::fabs(tile[i]));
     }
     for (int width = kLanes / 2; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-    *result = lanes[0];
+      for (int lane = 0; lane < width; ++lane) {
+        lanes[lane] += lanes[lane + width];
+        largest[lane] = std::max(largest[lane], largest[lane + width]);
+      }
+    *result = {lanes[0], largest[0]};
+  }
+};
+
+struct Clip {
+  static void run(float* __restrict values, std::int64_t count, float limit) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float low = values[i] < -limit ? -limit : values[i];  // false for NaN, which stays
+      values[i] = low > limit ? limit : low;
+    }
   }
 };
 
@@ -46,6 +80,13 @@ std::string describe(const Parameter& parameter, const Tensor& gradient) {
     nans += std::isnan(values[i]);
   }
   return fmt::format("{}: {} inf, {} NaN of {}", parameter.name, infinities, nans, gradient.count());
+}
+
+// All of them before the first is touched: an error changes nothing.
+std::vector<Tensor> gradients_of(std::span<const Parameter> parameters) {
+  std::vector<Tensor> gradients;
+  for (const Parameter& parameter : parameters) gradients.push_back(gradient_of(parameter));
+  return gradients;
 }
 
 }  // namespace
@@ -60,24 +101,25 @@ Tensor gradient_of(const Parameter& parameter) {
   return gradient;
 }
 
-GradientScan scan_gradients(std::span<const Parameter> parameters, float factor) {
-  std::vector<Tensor> gradients;  // all of them before the first is touched: an error changes nothing
-  for (const Parameter& parameter : parameters) gradients.push_back(gradient_of(parameter));
-
+GradientScan scan_gradients(std::span<const Parameter> parameters, double factor, bool want_largest) {
   GradientScan scan;
-  std::vector<double> partial;
+  std::vector<Part> parts;
+  std::vector<Tensor> gradients = gradients_of(parameters);
   for (std::size_t p = 0; p < gradients.size(); ++p) {
     if (!gradients[p].defined()) continue;
     ++scan.gradients;
     const std::int64_t count = gradients[p].count();
     float* values = gradients[p].mutable_data<float>();
-    partial.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), 0);
+    parts.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), {});
     parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
-      at_simd_level<ScaleAndSquare>(values + begin, end - begin, factor,
-                                    &partial[static_cast<std::size_t>(begin / kChunk)]);
+      at_simd_level<Scan>(values + begin, end - begin, factor, want_largest,
+                          &parts[static_cast<std::size_t>(begin / kChunk)]);
     });
     double sum = 0;
-    for (const double part : partial) sum += part;
+    for (const Part& part : parts) {
+      sum += part.squares;
+      scan.largest = std::max(scan.largest, part.largest);
+    }
     if (!std::isfinite(sum) && scan.finite) {
       scan.finite = false;
       scan.culprit = describe(parameters[p], gradients[p]);
@@ -85,6 +127,19 @@ GradientScan scan_gradients(std::span<const Parameter> parameters, float factor)
     scan.squared_norm += sum;
   }
   return scan;
+}
+
+void clip_values(std::span<const Parameter> parameters, double limit) {
+  const auto narrow = static_cast<float>(limit);
+  if (!(narrow > 0 && std::isfinite(narrow)))
+    throw ValueError("clip_values", fmt::format("limit = {}", limit), "a positive finite float32");
+  for (Tensor& gradient : gradients_of(parameters)) {
+    if (!gradient.defined()) continue;
+    float* values = gradient.mutable_data<float>();
+    parallel_for(gradient.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+      at_simd_level<Clip>(values + begin, end - begin, narrow);
+    });
+  }
 }
 
 }  // namespace halftone::amp

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One training step. Whatever goes wrong on the way (an overflow, a loss that is not finite, an exception of
-// the caller's function), the step has changed nothing: buffers are restored and gradients cleared.
+// One training step. Whatever goes wrong on the way (an overflow, a loss that is not finite, nothing to do,
+// an exception of the caller's function), the step has changed nothing: buffers and the position in the
+// random numbers are restored and gradients cleared.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,10 +14,10 @@
 namespace halftone::amp {
 namespace {
 
-// The bytes of the running statistics, to go back to.
+// The bytes of the running statistics and the position in the random numbers, to go back to.
 class Snapshot {
  public:
-  explicit Snapshot(const std::vector<Parameter>& buffers) {
+  explicit Snapshot(const std::vector<Parameter>& buffers) : random_index_(thread_state().random_index) {
     for (const Parameter& buffer : buffers) {
       Tensor copy(buffer.value.shape(), buffer.value.dtype());
       std::memcpy(copy.raw_mutable(), buffer.value.raw(), static_cast<std::size_t>(copy.bytes()));
@@ -26,38 +27,47 @@ class Snapshot {
   void restore() {
     for (auto& [buffer, copy] : entries_)
       std::memcpy(buffer.raw_mutable(), copy.raw(), static_cast<std::size_t>(copy.bytes()));
+    thread_state().random_index = random_index_;
   }
 
  private:
   std::vector<std::pair<Tensor, Tensor>> entries_;
+  std::uint64_t random_index_;
 };
 
 ScalerOptions scaler_for(const Recipe& recipe, ScalerOptions options) {
   options.enabled = options.enabled && recipe.scaling != LossScaling::none;
-  if (recipe.scaling == LossScaling::constant) options.growth_factor = options.backoff_factor = 1;
+  if (recipe.scaling == LossScaling::constant) options.rule = ScaleRule::constant;
+  options.largest_value = max_finite(recipe.compute.format());
   return options;
+}
+
+std::string_view name_of_non_finite(double number) {
+  return std::isnan(number) ? "NaN" : number > 0 ? "infinity" : "-infinity";
 }
 
 std::string first_seen(const NonFiniteWatch& watch) {
   return watch.first() ? "; first seen in " + watch.first()->describe() : "";
 }
 
-// Runs the forward pass of a micro-batch again, with the same random numbers, to see where its loss came
-// from.
-std::string trace(const Casting& casting, const std::function<Tensor(int)>& loss, int micro_batch,
-                  std::uint64_t random_before) {
-  const NonFiniteWatch watch;
-  thread_state().random_index = random_before;
-  no_grad([&] { autocast(casting, [&] { return loss(micro_batch); }); });
-  return first_seen(watch);
-}
-
 }  // namespace
+
+// What a step is made of: its micro-batches, as sums with weights; of plain losses the weights are not used.
+struct Step::Micro {
+  std::function<WeightedLoss(int)> loss;
+  int count;
+  bool weighted;
+};
+
+// Forward and backward over all of them.
+struct Step::Pass {
+  double loss = 0, weight = 0;
+  std::string failure;  // the first loss that is not finite, where it came from; empty if all are finite
+};
 
 Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> buffers, StepOptions options,
            ScalerOptions scaler)
     : optimizer_(optimizer),
-      recipe_(recipe),
       casting_(recipe, optimizer.parameters()),
       buffers_(std::move(buffers)),
       options_(options),
@@ -65,6 +75,11 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
   if (!(options_.clip_norm >= 0) || std::isinf(options_.clip_norm))
     throw ValueError("Step", fmt::format("clip_norm = {}", options_.clip_norm),
                      "a finite norm, or 0 for no clipping");
+  if (!(options_.clip_value >= 0) || std::isinf(options_.clip_value) ||
+      (options_.clip_value > 0 && options_.clip_norm > 0))
+    throw ValueError("Step",
+                     fmt::format("clip_value = {}, clip_norm = {}", options_.clip_value, options_.clip_norm),
+                     "a finite value, 0 for no clipping, and one kind of clipping");
   if (options_.accumulation_steps < 1)
     throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
                      "at least 1");
@@ -74,50 +89,68 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
       throw ShapeError("Step", fmt::format("buffer '{}' with strides", buffer.name), "a contiguous tensor");
 }
 
-// Forward and backward over all micro-batches; returns the mean loss.
-float Step::run(const std::function<Tensor(int)>& loss) {
-  const int micro_batches = options_.accumulation_steps;
-  double sum = 0;
-  for (int i = 0; i < micro_batches; ++i) {
+Step::Pass Step::run(const Micro& micro) {
+  Pass pass;
+  for (int i = 0; i < micro.count; ++i) {
     const std::uint64_t random_before = thread_state().random_index;
-    const Tensor value = autocast(casting_, [&] { return loss(i); });
-    const double number = value.item();
+    const WeightedLoss loss = autocast(casting_, [&] { return micro.loss(i); });
+    if (!(loss.weight >= 0 && std::isfinite(loss.weight)))
+      throw ValueError("Step", fmt::format("micro-batch {} of weight {}", i, loss.weight),
+                       "a finite weight, not negative");
+    const double number = loss.sum.item();
+    pass.loss += number;
+    pass.weight += loss.weight;
     if (!std::isfinite(number)) {
-      const std::string origin = options_.attribute ? trace(casting_, loss, i, random_before) : "";
-      throw NonFiniteError(
-          fmt::format("step {}", optimizer_.steps() + scaler_.state().skips + 1),
-          fmt::format("the loss of micro-batch {} is {} before scaling{}", i,
-                      std::isnan(number) ? "NaN"
-                      : number > 0       ? "infinity"
-                                         : "-infinity",
-                      origin),
-          "a finite loss",
-          "looking for NaN in the inputs, a learning rate that is too high, or activations beyond the range "
-          "of the compute format (bfloat16 has that of float32): no loss scale cures this");
+      pass.failure =
+          fmt::format("the loss of micro-batch {} is {} before scaling", i, name_of_non_finite(number));
+      if (options_.attribute) {  // the forward pass again, with the same random numbers
+        const NonFiniteWatch watch;
+        thread_state().random_index = random_before;
+        no_grad([&] { autocast(casting_, [&] { return micro.loss(i); }); });
+        pass.failure += first_seen(watch);
+      }
+      return pass;
     }
-    sum += number;
-    if (!value.requires_grad()) continue;  // a constant has no gradients to add
-    const Tensor scaled = scaler_.scale(value);
-    backward(micro_batches == 1 ? scaled : scale(scaled, 1.0 / micro_batches));
+    if (!loss.sum.requires_grad()) continue;  // a constant has no gradients to add
+    const Tensor scaled = scaler_.scale(loss.sum);
+    backward(micro.weighted || micro.count == 1 ? scaled : scale(scaled, 1.0 / micro.count));
   }
-  return static_cast<float>(sum / micro_batches);
+  pass.loss /= micro.weighted ? (pass.weight > 0 ? pass.weight : 1) : micro.count;
+  return pass;
 }
 
-StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
-  const std::uint64_t random_before = thread_state().random_index;
+// From complete gradients to a result; the window is still open unless the loss was rejected.
+StepResult Step::finish(const Micro& micro, const Pass& pass) {
+  if (!pass.failure.empty()) return scaler_.reject_loss(pass.failure);
+  if (micro.weighted && pass.weight == 0)
+    return {.scale = scaler_.state().scale, .culprit = "the weights of all micro-batches are 0"};
+  scaler_.unscale(optimizer_, micro.weighted ? pass.weight : 1);
+  if (options_.clip_value > 0) clip_values(optimizer_.parameters(), options_.clip_value);
+  return scaler_.step(optimizer_, options_.clip_norm);
+}
+
+StepResult Step::take(const Micro& micro) {
+  if (micro.count < 1) throw ValueError("Step", fmt::format("micro_batches = {}", micro.count), "at least 1");
   Snapshot before(buffers_);
   optimizer_.zero_grad();
   try {
-    const float mean = run(loss);
-    StepResult result = scaler_.step(optimizer_, options_.clip_norm);
-    if (result.outcome == StepOutcome::skipped_overflow) {
+    const Pass pass = run(micro);
+    loss_ = static_cast<float>(pass.loss);
+    StepResult result = finish(micro, pass);
+    if (result.applied()) {
+      casting_.finish_step();
+    } else {
       before.restore();
-      if (options_.attribute) result.culprit += replay(loss, random_before);
-      before.restore();
+      // The same step again, gradients thrown away, to see which op makes the first non-finite value.
+      if (result.outcome == StepOutcome::skipped_overflow && options_.attribute) {
+        const NonFiniteWatch watch;
+        run(micro);
+        result.culprit += first_seen(watch);
+        before.restore();
+      }
+      optimizer_.zero_grad();
     }
-    if (result.applied()) casting_.finish_step();
-    scaler_.update();
-    loss_ = mean;
+    if (result.outcome != StepOutcome::loss_not_finite) scaler_.update();
     return result;
   } catch (...) {
     before.restore();
@@ -127,13 +160,13 @@ StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
   }
 }
 
-// Runs the same step again, gradients thrown away, to see which op makes the first non-finite value.
-std::string Step::replay(const std::function<Tensor(int)>& loss, std::uint64_t random_before) {
-  thread_state().random_index = random_before;
-  const NonFiniteWatch watch;
-  run(loss);
-  optimizer_.zero_grad();
-  return first_seen(watch);
+StepResult Step::operator()(const std::function<Tensor(int)>& loss, int micro_batches) {
+  const int count = micro_batches == 0 ? options_.accumulation_steps : micro_batches;
+  return take({[&](int i) { return WeightedLoss{loss(i), 1}; }, count, false});
+}
+
+StepResult Step::operator()(const std::function<WeightedLoss(int)>& loss, int micro_batches) {
+  return take({loss, micro_batches == 0 ? options_.accumulation_steps : micro_batches, true});
 }
 
 }  // namespace halftone::amp

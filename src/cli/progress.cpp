@@ -95,7 +95,7 @@ PartialRecord::PartialRecord(const train::Config& config) : start_(Clock::now())
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   record_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
   const bool scaled = amp::find_recipe(config.recipe).scaling != amp::LossScaling::none;
-  scale_ = scaled ? static_cast<float>(config.init_scale) : 1.0F;
+  scale_ = scaled ? static_cast<float>(train::scaler_options(config).init_scale) : 1.0F;
 }
 
 void PartialRecord::see(const train::Progress& progress) {

@@ -63,8 +63,9 @@ Pairs configuration_pairs(const train::Config& config) {
           {"Batch", count(config.batch)},
           {"Training images", config.limit == 0 ? "all" : count(config.limit)},
           {"Seed", fmt::format("{}", config.seed)},
-          {"First loss scale", scale_text(config.init_scale)},
-          {"Clean steps until it grows", count(config.growth_interval)},
+          {"Loss scale policy", config.scaler},
+          {"First loss scale", scale_text(train::scaler_options(config).init_scale)},
+          {"Clean steps until it grows", count(train::scaler_options(config).growth_interval)},
           {"Data", config.data.string()},
           {"Results", config.out.empty() ? "not written" : config.out.string()}};
 }

@@ -35,8 +35,9 @@ const Field kFields[] = {
     {"limit", &Config::limit, 0, kInt, true},
     {"threads", &Config::threads, 0, 1024, true},
     {"save_every", &Config::save_every, 1, kInt, false},
-    {"init_scale", &Config::init_scale, 1, 16777216, true},
-    {"growth_interval", &Config::growth_interval, 1, kInt, true},
+    {"scaler", &Config::scaler, 0, 0, true},
+    {"init_scale", &Config::init_scale, 1, 16777216, true, true},
+    {"growth_interval", &Config::growth_interval, 1, kInt, true, true},
     {"data", &Config::data, 0, 0, false},
     {"out", &Config::out, 0, 0, false},
     {"resume", &Config::resume, 0, 0, false},
@@ -47,7 +48,10 @@ std::vector<std::string_view> names_for(std::string_view field, const Config& co
   if (field == "model") return find_task(config.task).models;
   if (field == "optimizer") return {"adamw", "sgd"};
   std::vector<std::string_view> names;
-  for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
+  if (field == "scaler")
+    for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
+  else
+    for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
   return names;
 }
 
@@ -158,19 +162,27 @@ std::string complaint(const Field& field, const Config& config) {
     if (std::find(names.begin(), names.end(), config.*(*text)) != names.end()) return "";
     return join(names) + (field.name == "recipe" ? ", or the name of a format to compute in" : "");
   }
-  const auto within = [&](double value) {
-    return value >= field.low && value <= field.high;
-  };  // false for NaN
+  const auto within = [&](double value) {  // false for NaN
+    return (value >= field.low && value <= field.high) || (field.zero_is_default && value == 0);
+  };
+  const char* or_zero = field.zero_is_default ? ", or 0 for what the scaler says" : "";
   if (const auto* real = std::get_if<double Config::*>(&field.member)) {
     if (within(config.*(*real))) return "";
-    return fmt::format("a number from {} to {}", field.low, field.high);
+    return fmt::format("a number from {} to {}{}", field.low, field.high, or_zero);
   }
   double whole = field.low;
   if (const auto* wide = std::get_if<std::int64_t Config::*>(&field.member))
     whole = static_cast<double>(config.*(*wide));
   if (const auto* narrow = std::get_if<int Config::*>(&field.member)) whole = config.*(*narrow);
   if (within(whole)) return "";
-  return fmt::format("a whole number from {:.0f} to {:.0f}", field.low, field.high);
+  return fmt::format("a whole number from {:.0f} to {:.0f}{}", field.low, field.high, or_zero);
+}
+
+amp::ScalerOptions scaler_options(const Config& config) {
+  amp::ScalerOptions options = amp::find_scaler_policy(config.scaler).options;
+  if (config.init_scale != 0) options.init_scale = config.init_scale;
+  if (config.growth_interval != 0) options.growth_interval = config.growth_interval;
+  return options;
 }
 
 void validate(const Config& config) {

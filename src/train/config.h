@@ -19,8 +19,9 @@ using Member = std::variant<std::string Config::*, int Config::*, std::int64_t C
 struct Field {
   std::string_view name;
   Member member;
-  double low, high;   // numbers: inclusive
-  bool changes_bits;  // of the trained weights
+  double low, high;              // numbers: inclusive
+  bool changes_bits;             // of the trained weights
+  bool zero_is_default = false;  // 0 is allowed, too, and stands for what something else says
 };
 std::span<const Field> config_fields();
 

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kLayout = "1";  // of what is below; a file of another layout is refused
+constexpr std::string_view kLayout = "2";  // of what is below; a file of another layout is refused
 constexpr int kEpochColumns = 6;
 
 // ---- The record as tensors: rows of numbers, exact.
@@ -48,6 +48,39 @@ void add_record(State& state, const RunRecord& record) {
   for (const SkipRecord& skip : record.skips)
     skips.push_back({{"step", skip.step}, {"scale", skip.scale}, {"culprit", skip.culprit}});
   state.metadata["skips"] = skips.dump();
+}
+
+// ---- The scaler.
+// --------------------------------------------------------------------------------------------
+
+Json scaler_json(const amp::ScalerState& state) {
+  return {{"scale", state.scale},
+          {"clean_steps", state.clean_steps},
+          {"skips_in_a_row", state.skips_in_a_row},
+          {"skips", state.skips},
+          {"tolerated", state.tolerated},
+          {"skips_at_floor", state.skips_at_floor},
+          {"enabled", state.enabled},
+          {"history",
+           {{"steps", state.history.steps},
+            {"mean", state.history.mean},
+            {"variance", state.history.variance},
+            {"overflowed", state.history.overflowed}}}};
+}
+
+amp::ScalerState read_scaler(const Json& json) {
+  const Json& history = json.at("history");
+  return {.scale = json.at("scale").get<float>(),
+          .clean_steps = json.at("clean_steps").get<int>(),
+          .skips_in_a_row = json.at("skips_in_a_row").get<int>(),
+          .skips = json.at("skips").get<std::int64_t>(),
+          .tolerated = json.at("tolerated").get<int>(),
+          .skips_at_floor = json.at("skips_at_floor").get<int>(),
+          .enabled = json.at("enabled").get<bool>(),
+          .history = {.steps = history.at("steps").get<std::int64_t>(),
+                      .mean = history.at("mean").get<double>(),
+                      .variance = history.at("variance").get<double>(),
+                      .overflowed = history.at("overflowed").get<bool>()}};
 }
 
 // ---- Reading back.
@@ -159,13 +192,9 @@ State pack(const RunParts& parts) {
     if (field.changes_bits)
       state.metadata[fmt::format("config.{}", field.name)] = to_string(field, parts.record.config);
   state.metadata["config.data"] = parts.data;
-  const amp::ScalerState& scaler = parts.scaler.state();
   state.metadata["progress"] = Json{
       {"optimizer_steps", parts.optimizer.steps()},
-      {"scale", scaler.scale},
-      {"clean_steps", scaler.clean_steps},
-      {"skips_in_a_row", scaler.skips_in_a_row},
-      {"skips", scaler.skips},
+      {"scaler", scaler_json(parts.scaler.state())},
       {"random_index", thread_state().random_index},
       {"epoch_seconds", parts.epoch_seconds},
       {"started",
@@ -198,11 +227,7 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
 
   try {
     const Json progress = from.json("progress");
-    amp::ScalerState scaler;
-    scaler.scale = progress.at("scale").get<float>();
-    scaler.clean_steps = progress.at("clean_steps").get<int>();
-    scaler.skips_in_a_row = progress.at("skips_in_a_row").get<int>();
-    scaler.skips = progress.at("skips").get<std::int64_t>();
+    const amp::ScalerState scaler = read_scaler(progress.at("scaler"));
     const auto optimizer_steps = progress.at("optimizer_steps").get<std::int64_t>();
     const auto random_index = progress.at("random_index").get<std::uint64_t>();
     const auto epoch_seconds = progress.at("epoch_seconds").get<double>();

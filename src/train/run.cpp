@@ -59,6 +59,9 @@ class CallerScope {
 Config resolved(Config config) {
   if (config.lr == 0) config.lr = find_task(config.task).default_lr(config);
   config.threads = thread_count();
+  const amp::ScalerOptions scaler = scaler_options(config);
+  config.init_scale = scaler.init_scale;
+  config.growth_interval = scaler.growth_interval;
   return config;
 }
 
@@ -119,7 +122,7 @@ class Run {
                find_task(config.task).make(config, recipe_.parameter))),
         optimizer_(make_optimizer(config, recipe_, task_->parameters())),
         step_(*optimizer_, recipe_, task_->buffers(), {.clip_norm = config.clip_norm},
-              {.init_scale = config.init_scale, .growth_interval = config.growth_interval}) {
+              scaler_options(config)) {
     if (config.limit > task_->train_count())
       throw ValueError("limit", fmt::format("{}", config.limit),
                        fmt::format("at most {}", task_->train_count()));
@@ -181,6 +184,9 @@ class Run {
       const Tensor loss = task_->loss(task_->forward(batch.inputs), batch.targets);
       return config_.loss_weight == 1 ? loss : loss * config_.loss_weight;
     });
+    if (result.outcome == amp::StepOutcome::loss_not_finite)
+      amp::throw_non_finite(fmt::format("step {}", done() + 1),
+                            result);  // the weights stay non-finite or blind
     record_.steps.push_back(
         {static_cast<float>(step_.loss() / config_.loss_weight), result.scale, result.applied()});
     if (!result.applied()) record_.skips.push_back({done(), result.scale, result.culprit});
@@ -277,7 +283,7 @@ class Run {
   }
 
   const Clock::time_point start_ = Clock::now();
-  const Config config_;  // lr and threads resolved
+  const Config config_;  // resolved
   const amp::Recipe& recipe_;
   const std::function<void(const Progress&)>& report_;
   const std::atomic<bool>* stop_;

@@ -19,7 +19,7 @@ struct Toy {
   Tensor w = leaf({0});
   optim::SGD optimizer{{{"layer.w", w}}, {.lr = 1}};
 
-  void backward(const GradScaler& scaler, double gradient) {
+  void backward(GradScaler& scaler, double gradient) {
     scaler.scale(loss_with_gradient(w, {gradient})).backward();
   }
   double applied() { return -w.item(); }
@@ -32,7 +32,7 @@ StepResult step_and_update(GradScaler& scaler, Optimizer& optimizer) {
 }
 
 TEST(GradScaler, ScalesTheLossInFloat32) {  // fault B17
-  const GradScaler scaler;
+  GradScaler scaler;
   Tensor loss = leaf({2}, float16);
   const Tensor scaled = scaler.scale(loss);
   EXPECT_EQ(scaled.dtype(), float32);
@@ -144,7 +144,7 @@ TEST(GradScaler, AThreeHundredBatchLongOverflowBecomesAnErrorThatNamesTheCulprit
     ASSERT_THAT(message, HasSubstr("layer.w: 0 inf, 1 NaN of 1"));
     ASSERT_THAT(message, HasSubstr("not a scaling problem"));
     ASSERT_EQ(toy.applied(), 0);
-    ASSERT_EQ(scaler.state(), (ScalerState{1, 0, i, i}));
+    ASSERT_EQ(scaler.state(), (ScalerState{1, 0, i, i, 0, i - 16}));
   }
   toy.backward(scaler, 1);
   EXPECT_TRUE(step_and_update(scaler, toy.optimizer).applied());
@@ -159,7 +159,7 @@ TEST(GradScaler, ADisabledScalerStillSkipsAndCounts) {  // fault A19
   toy.backward(scaler, kNan);
   EXPECT_EQ(step_and_update(scaler, toy.optimizer).outcome, StepOutcome::skipped_overflow);
   EXPECT_EQ(toy.applied(), 0);
-  EXPECT_EQ(scaler.state(), (ScalerState{1, 0, 1, 1}));
+  EXPECT_EQ(scaler.state(), (ScalerState{.skips_in_a_row = 1, .skips = 1, .enabled = false}));
   toy.backward(scaler, 2);
   EXPECT_TRUE(step_and_update(scaler, toy.optimizer).applied());
   EXPECT_EQ(toy.applied(), 2);
@@ -240,16 +240,140 @@ TEST(GradScaler, AStateThatCanNotBeIsRefused) {
   for (const ScalerState& state :
        {ScalerState{0, 0, 0, 0}, ScalerState{-1, 0, 0, 0}, ScalerState{NAN, 0, 0, 0},
         ScalerState{INFINITY, 0, 0, 0}, ScalerState{0.5, 0, 0, 0}, ScalerState{1e9f, 0, 0, 0},
-        ScalerState{1024, -1, 0, 0}, ScalerState{1024, 0, 2, 1}, ScalerState{1024, 0, -1, 0}}) {
+        ScalerState{1024, -1, 0, 0}, ScalerState{1024, 0, 2, 1}, ScalerState{1024, 0, -1, 0},
+        ScalerState{1024, 0, 0, 0, -1}, ScalerState{1024, 0, 0, 0, 0, -1}, ScalerState{1024, 0, 1, 1, 0, 2},
+        ScalerState{.scale = 1024, .history = {.steps = -1}},
+        ScalerState{.scale = 1024, .history = {.mean = kNan}},
+        ScalerState{.scale = 1024, .history = {.variance = -1}},
+        ScalerState{.scale = 1024, .history = {.variance = kInf}}}) {
     EXPECT_THROW(scaler.load(state), ValueError) << state.scale;
     EXPECT_EQ(scaler.state(), (ScalerState{65536, 0, 0, 0}));
   }
 }
 
-TEST(GradScaler, ADisabledScalerLoadsAnEnabledState) {  // fault A17: float16 resumed as bfloat16
-  GradScaler scaler({.enabled = false});
-  scaler.load({1024, 3, 1, 9});
-  EXPECT_EQ(scaler.state(), (ScalerState{1, 3, 1, 9}));
+TEST(GradScaler, StatesMoveBetweenEnabledAndDisabledInAnyOrder) {  // fault A17: float16 resumed as bfloat16
+  const ScalerOptions on{.init_scale = 4096}, off{.enabled = false};
+  const ScalerState enabled{1024, 3, 1, 9, 0, 1};
+  const ScalerState disabled{.skips_in_a_row = 1, .skips = 9, .enabled = false};
+  const ScalerState fresh{.scale = 4096, .skips_in_a_row = 1, .skips = 9};
+  const struct {
+    ScalerOptions options;
+    ScalerState saved, loaded;
+  } rows[] = {
+      {on, enabled, enabled}, {off, enabled, disabled}, {off, disabled, disabled}, {on, disabled, fresh}};
+  for (const auto& row : rows)
+    for (const bool used : {false, true}) {
+      GradScaler scaler(row.options);
+      Toy toy;
+      if (used) {
+        toy.backward(scaler, 1);
+        step_and_update(scaler, toy.optimizer);
+        toy.optimizer.zero_grad();
+      }
+      scaler.load(row.saved);
+      EXPECT_EQ(scaler.state(), row.loaded);
+      scaler.load(scaler.state());
+      EXPECT_EQ(scaler.state(), row.loaded);
+      const double before = toy.applied();
+      toy.backward(scaler, 2);
+      EXPECT_EQ(step_and_update(scaler, toy.optimizer).scale, row.loaded.scale);
+      EXPECT_EQ(toy.applied(), before + 2);
+    }
+}
+
+TEST(GradScaler, ANewScaleHoldsFromTheNextWindowOn) {  // faults A7, E7
+  GradScaler scaler({.hysteresis = 3});
+  scaler.load({65536, 7, 0, 4, 1});
+  scaler.set_scale(1024);
+  EXPECT_EQ(scaler.state(), (ScalerState{1024, 0, 0, 4, 1}));  // clean steps from 0, nothing else forgotten
+  Toy toy;
+  toy.backward(scaler, 1);
+  EXPECT_EQ(toy.w.grad().item(), 1024);
+  scaler.set_scale(8);  // between backward and unscale: what was scaled by 1024 is divided by 1024
+  toy.backward(scaler, 1);
+  EXPECT_EQ(step_and_update(scaler, toy.optimizer).scale, 1024);
+  EXPECT_EQ(toy.applied(), 2);
+  EXPECT_EQ(scaler.state().scale, 8);
+
+  GradScaler other;  // an overflow of the window in progress is not forgotten
+  toy.optimizer.zero_grad();
+  toy.backward(other, kInf);
+  other.step(toy.optimizer);
+  other.set_scale(1024);
+  other.update();
+  EXPECT_EQ(other.state(), (ScalerState{512, 0, 1, 1}));
+
+  for (const double bad : {0.0, -1.0, 0.5, 1e9, kInf, kNan}) EXPECT_THROW(scaler.set_scale(bad), ValueError);
+  EXPECT_EQ(scaler.state().scale, 8);
+  GradScaler disabled({.enabled = false});
+  EXPECT_THROW(disabled.set_scale(8), ValueError);
+}
+
+TEST(GradScaler, AWindowMayHoldAnyNumberOfMicroBatches) {  // fault B7
+  for (const int window : {1, 2, 3, 7}) {
+    GradScaler scaler({.init_scale = 4, .growth_interval = 1});
+    Toy toy;
+    for (int i = 1; i <= 4; ++i) {
+      toy.optimizer.zero_grad();
+      for (int k = 0; k < window; ++k) toy.backward(scaler, 1);
+      step_and_update(scaler, toy.optimizer);
+      EXPECT_EQ(toy.applied(), i * window);
+    }
+    EXPECT_EQ(scaler.state().scale, 64);
+  }
+}
+
+TEST(GradScaler, DividesByTheWeightOfASumWithOneRounding) {
+  for (const double scale : {65536.0, 3.0})
+    for (const double weight : {1.0, 3.0, 7.0, 1e6}) {
+      GradScaler scaler({.init_scale = scale});
+      Toy toy;
+      toy.backward(scaler, 5);
+      const float scaled = static_cast<float>(toy.w.grad().item());
+      scaler.unscale(toy.optimizer, weight);
+      EXPECT_EQ(toy.w.grad().item(), static_cast<float>(scaled / (scale * weight)));
+    }
+  GradScaler scaler;
+  Toy toy;
+  for (const double bad : {0.0, -1.0, kInf, kNan})
+    EXPECT_THROW(scaler.unscale(toy.optimizer, bad), ValueError);
+}
+
+TEST(GradScaler, AClipNormOutOfRangeIsRefused) {
+  GradScaler scaler;
+  Toy toy;
+  toy.backward(scaler, 1);
+  for (const double bad : {-1.0, kInf, kNan}) EXPECT_THROW(scaler.step(toy.optimizer, bad), ValueError);
+  EXPECT_TRUE(step_and_update(scaler, toy.optimizer).applied());  // the window is still usable
+}
+
+TEST(GradScaler, ThePredictiveRuleSeesTheLargestUnscaledGradient) {
+  GradScaler scaler({.init_scale = 4, .rule = ScaleRule::predictive});
+  Tensor w = leaf({0, 0}), v = leaf({0});
+  optim::SGD first({{"w", w}}), second({{"v", v}});
+  scaler.scale(loss_with_gradient(w, {0.5, -8})).backward();
+  scaler.scale(loss_with_gradient(v, {2})).backward();
+  scaler.step(first);
+  scaler.step(second);
+  scaler.update();
+  EXPECT_EQ(scaler.state().history,
+            (GradientHistory{.steps = 1, .mean = 3}));  // log2 of 8, of all optimizers
+  EXPECT_EQ(scaler.state().scale, 4096);                // 2^floor(15.99 - 3)
+}
+
+TEST(GradScaler, ALossThatIsNotFiniteEndsTheWindowAndCounts) {  // fault A10
+  GradScaler scaler({.max_skips_in_a_row = 3});
+  Toy toy;
+  for (int i = 1; i < 3; ++i) {
+    const StepResult result = scaler.reject_loss("the loss is NaN");
+    EXPECT_EQ(result.outcome, StepOutcome::loss_not_finite);
+    EXPECT_EQ(result.skips_in_a_row, i);
+    EXPECT_EQ(scaler.state(), (ScalerState{65536, 0, i, i}));
+  }
+  EXPECT_THAT(message_of([&] { scaler.reject_loss("the loss is NaN"); }), HasSubstr("the loss is NaN"));
+  toy.backward(scaler, 1);
+  EXPECT_TRUE(step_and_update(scaler, toy.optimizer).applied());
+  EXPECT_EQ(scaler.state(), (ScalerState{65536, 1, 0, 3}));
 }
 
 TEST(GradScaler, SmallGradientsSurviveFloat16OnlyWhenScaled) {  // fault B18

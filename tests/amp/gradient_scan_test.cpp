@@ -28,6 +28,39 @@ TEST(GradientScan, MultipliesAndSumsSquares) {
   EXPECT_THAT(parameters[1].value.grad().to_vector(), ::testing::ElementsAre(12));
 }
 
+TEST(GradientScan, FindsTheLargestMagnitude) {
+  for (const std::size_t place : {0u, 1u, 15u, 16u, 17u, 1023u, 1024u, 16384u, 20006u})
+    for (const double sign : {-1.0, 1.0}) {
+      std::vector<double> values(20007, 0.25);
+      values[place] = sign * 24;
+      const GradientScan scan = scan_gradients(
+          std::vector<Parameter>{with_gradient("a", {-2}), with_gradient("w", values)}, 0.5, true);
+      EXPECT_EQ(scan.largest, 12) << place;
+    }
+  EXPECT_EQ(scan_gradients(std::vector<Parameter>{with_gradient("w", {0})}, 1, true).largest, 0);
+}
+
+TEST(GradientScan, MultipliesWithOneRoundingWhateverTheDivisor) {
+  const std::vector<double> values = random_normal({1000}, 3, 1).to_vector();
+  for (const double divisor : {3.0, 7 * 65536.0, 1e6, 0.1}) {
+    const std::vector<Parameter> parameters{with_gradient("w", values)};
+    scan_gradients(parameters, 1 / divisor);
+    const std::vector<double> result = parameters[0].value.grad().to_vector();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(result[i], static_cast<float>(values[i] / divisor));
+  }
+}
+
+TEST(GradientScan, ClipsValuesAndLeavesNaN) {
+  const std::vector<Parameter> parameters{with_gradient("a", {-3, -0.5, 0, 0.5, 3}),
+                                          with_gradient("b", {kInf, -kInf, kNan})};
+  clip_values(parameters, 1);
+  EXPECT_THAT(parameters[0].value.grad().to_vector(), ::testing::ElementsAre(-1, -0.5, 0, 0.5, 1));
+  EXPECT_THAT(parameters[1].value.grad().to_vector(), ::testing::ElementsAre(1, -1, ::testing::IsNan()));
+  for (const double bad : {0.0, -1.0, kInf, kNan, 1e-60})
+    EXPECT_THROW(clip_values(parameters, bad), ValueError);
+}
+
 TEST(GradientScan, SkipsParametersWithoutAGradient) {
   Tensor untouched = leaf({1});
   const GradientScan scan = scan_gradients(std::vector<Parameter>{{"a", untouched}}, 1);

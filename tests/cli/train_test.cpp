@@ -46,7 +46,8 @@ TEST_F(Train, OptionsOutOfRangeAreUsageErrorsThatNameTheOption) {
                                      {"--model rnn", "model"},
                                      {"--recipe float17", "recipe"},
                                      {"--optimizer adam", "optimizer"},
-                                     {"--init-scale 0", "init_scale"}}) {
+                                     {"--init-scale 0.5", "init_scale"},
+                                     {"--scaler jax", "scaler"}}) {
     const Streams result = run_apart(tiny(option));
     EXPECT_EQ(result.code, 2) << option;
     EXPECT_EQ(result.error.rfind(std::string("halftone: [") + name + "]", 0), 0u) << result.error;

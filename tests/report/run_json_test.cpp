@@ -29,7 +29,7 @@ TEST(RunJson, HoldsTheRest) {
   EXPECT_EQ(json["images_per_second"], 1200);
   EXPECT_EQ(json["peak_memory_bytes"], 212 << 20);
   EXPECT_EQ(json["config"]["recipe"], "float16");
-  EXPECT_EQ(json["config"]["init_scale"], 65536);
+  EXPECT_EQ(json["config"]["scaler"], "pytorch");
   EXPECT_EQ(json["recipe"]["compute"], "float16");
   EXPECT_EQ(json["recipe"]["parameter"], "float32");
   EXPECT_EQ(json["recipe"]["state"], "float32");

@@ -45,6 +45,7 @@ seed = 9
 limit = 1000
 threads = 2
 save_every = 10
+scaler = "megatron"
 init_scale = 1024
 growth_interval = 50
 data = "some/folder"
@@ -65,6 +66,7 @@ resume = true
   EXPECT_EQ(config.limit, 1000);
   EXPECT_EQ(config.threads, 2);
   EXPECT_EQ(config.save_every, 10);
+  EXPECT_EQ(config.scaler, "megatron");
   EXPECT_EQ(config.init_scale, 1024);
   EXPECT_EQ(config.growth_interval, 50);
   EXPECT_EQ(config.data, "some/folder");
@@ -164,16 +166,33 @@ TEST(ValidateConfig, EveryFieldOutOfRangeIsNamed) {
   named("limit", &Config::limit, -1);
   named("threads", &Config::threads, -1);
   named("save_every", &Config::save_every, 0);
+  named("scaler", &Config::scaler, "jax");
   named("init_scale", &Config::init_scale, 0.5);
   named("init_scale", &Config::init_scale, 1e9);
-  named("growth_interval", &Config::growth_interval, 0);
+  named("growth_interval", &Config::growth_interval, -1);
+}
+
+TEST(ScalerOptionsOf, ThePolicyIsTheDefaultAndTheFieldsOverrideIt) {
+  for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) {
+    Config config;
+    config.scaler = policy.name;
+    EXPECT_NO_THROW(validate(config));
+    EXPECT_EQ(scaler_options(config).init_scale, policy.options.init_scale);
+    EXPECT_EQ(scaler_options(config).growth_interval, policy.options.growth_interval);
+    EXPECT_EQ(scaler_options(config).hysteresis, policy.options.hysteresis);
+    config.init_scale = 128;
+    config.growth_interval = 5;
+    EXPECT_EQ(scaler_options(config).init_scale, 128);
+    EXPECT_EQ(scaler_options(config).growth_interval, 5);
+    EXPECT_EQ(scaler_options(config).hysteresis, policy.options.hysteresis);
+  }
 }
 
 TEST(ConfigFields, ADoubleIsWrittenSoThatItReadsBack) {
   Config config;
   config.lr = 0.1;
   config.weight_decay = 1.0 / 3;
-  EXPECT_EQ(config_fields().size(), 19u);
+  EXPECT_EQ(config_fields().size(), 20u);
   for (const Field& field : config_fields()) {
     if (field.name == "lr") {
       EXPECT_EQ(to_string(field, config), "0.1");

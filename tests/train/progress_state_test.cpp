@@ -46,7 +46,13 @@ struct Miniature {
 TEST(ProgressState, EverythingComesBack) {
   Miniature from(1), to(2);
   from.train(3);
-  from.scaler.load({.scale = 512, .clean_steps = 7, .skips_in_a_row = 1, .skips = 2});
+  from.scaler.load({.scale = 512,
+                    .clean_steps = 7,
+                    .skips_in_a_row = 4,
+                    .skips = 5,
+                    .tolerated = 2,
+                    .skips_at_floor = 3,
+                    .history = {.steps = 11, .mean = -1.0 / 3, .variance = 0.1, .overflowed = true}});
   from.record.epochs = {{1, 0.25, 0.5, 0.75, 3.5, 1000}};
   from.record.skips = {{2, 1024, "layer.weight: 3 inf"}};
   from.record.started = "2024-01-02T03:04:05Z";
@@ -122,7 +128,7 @@ TEST(ProgressState, ADamagedStateChangesNothing) {
   State state = good;
   state.tensors.push_back({"model.more", ones({1})});
   refused(state);
-  for (const char* progress : {"", "{}", "[]", "{\"scale\":\"x\"}", "7"}) {
+  for (const char* progress : {"", "{}", "[]", "{\"scaler\":\"x\"}", "7"}) {
     state = good;
     state.metadata["progress"] = progress;
     refused(state);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "data/scratch.h"
@@ -89,6 +90,28 @@ std::vector<std::string> recipes() {
 
 INSTANTIATE_TEST_SUITE_P(EveryRecipe, Resume, ::testing::ValuesIn(recipes()),
                          [](const auto& info) { return info.param; });
+
+// Every policy, with overflows and growth in the little time there is.
+TEST(ResumeRun, AStoppedRunOfEveryScalerEndsWithTheSameBits) {
+  for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) {
+    SCOPED_TRACE(policy.name);
+    const Scratch scratch;
+    write_clothes(scratch / "data", 300, 50);
+    Config config = clothes_config(scratch / "data", "");
+    config.recipe = "float16";
+    config.scaler = policy.name;
+    if (policy.name != "predictive") config.init_scale = 16777216;
+    config.growth_interval = 2;
+    compare_stopped_with_whole(config, scratch, {1, 2, 6});
+    const State state = load_state(state_file(scratch / "whole"));
+    EXPECT_EQ(state.metadata.at("skips") == "[]", policy.name == "predictive");
+    for (const Parameter& tensor : state.tensors)
+      if (tensor.name == "record.scale") {
+        const std::vector<double> scales = tensor.value.to_vector();
+        EXPECT_NE(std::count(scales.begin(), scales.end(), scales[0]), std::ssize(scales));
+      }
+  }
+}
 
 TEST(ResumeRun, AStoppedCnnEndsWithTheSameBits) {
   const Scratch scratch;
