@@ -17,6 +17,11 @@ struct StepOptions {
   double clip_norm = 0;        // 0: no clipping
   int accumulation_steps = 1;  // micro-batches whose mean loss makes one step
   bool attribute = true;       // on an overflow, run the step again under a watch to name op and layer
+  // Each gradient is used, and dropped, as soon as backward has made it (Optimizer::consume_gradients): less
+  // memory by a float32 per parameter. Refused where the step needs all gradients before the first is used:
+  // with clip_norm, several micro-batches, or a recipe that scales its loss.
+  bool consume_gradients = false;
+  double clip_previous_norm = 0;  // with consume_gradients: clip by the norm of the step before; 0: do not
 };
 
 // scale -> backward -> (accumulate) -> unscale -> clip -> step -> update, in the only right order. A skipped
@@ -39,6 +44,7 @@ class Step {
 
  private:
   float run(const std::function<Tensor(int)>& loss);
+  StepResult finish(std::int64_t steps_before);
   std::string replay(const std::function<Tensor(int)>& loss, std::uint64_t random_before);
 
   Optimizer& optimizer_;

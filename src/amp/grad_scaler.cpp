@@ -39,6 +39,7 @@ Tensor GradScaler::scale(const Tensor& loss) const {
 }
 
 void GradScaler::unscale(Optimizer& optimizer) {
+  optimizer.expect_gradients("GradScaler.unscale");
   if (unscaled_)
     throw ValueError(
         "GradScaler.unscale", "a second call since the last update()", "one call per step",

@@ -38,6 +38,21 @@ ScalerOptions scaler_for(const Recipe& recipe, ScalerOptions options) {
   return options;
 }
 
+void check_consuming(const StepOptions& options, const Recipe& recipe) {
+  const auto refuse = [](std::string given, std::string_view why, std::string_view instead) {
+    throw ValueError("Step", "consume_gradients with " + given, why, instead);
+  };
+  if (options.clip_norm > 0)
+    refuse("clip_norm", "no clipping: the norm is known only when all gradients have been used",
+           "clip_previous_norm, which clips by the norm of the step before");
+  if (options.accumulation_steps > 1)
+    refuse(fmt::format("{} micro-batches", options.accumulation_steps),
+           "one: gradients that are used at once can not add up", "a larger batch");
+  if (recipe.scaling != LossScaling::none)
+    refuse(fmt::format("the loss scaling of {}", recipe.name),
+           "a recipe without: a step that overflows could not be undone", "a bfloat16 recipe");
+}
+
 std::string first_seen(const NonFiniteWatch& watch) {
   return watch.first() ? "; first seen in " + watch.first()->describe() : "";
 }
@@ -68,6 +83,11 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
   if (options_.accumulation_steps < 1)
     throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
                      "at least 1");
+  if (options_.consume_gradients) check_consuming(options_, recipe);
+  if (options_.clip_previous_norm != 0 && !options_.consume_gradients)
+    throw ValueError("Step", "clip_previous_norm without consume_gradients",
+                     "clip_norm, by this step's norm");
+  optimizer_.consume_gradients(options_.consume_gradients, options_.clip_previous_norm);
   for (const Parameter& entry : casting_.state()) buffers_.push_back(entry);
   for (const Parameter& buffer : buffers_)
     if (!buffer.value.is_contiguous())
@@ -107,9 +127,11 @@ StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
   const std::uint64_t random_before = thread_state().random_index;
   Snapshot before(buffers_);
   optimizer_.zero_grad();
+  const std::int64_t steps_before = optimizer_.steps();
   try {
     const float mean = run(loss);
-    StepResult result = scaler_.step(optimizer_, options_.clip_norm);
+    StepResult result =
+        options_.consume_gradients ? finish(steps_before) : scaler_.step(optimizer_, options_.clip_norm);
     if (result.outcome == StepOutcome::skipped_overflow) {
       before.restore();
       if (options_.attribute) result.culprit += replay(loss, random_before);
@@ -125,6 +147,16 @@ StepResult Step::operator()(const std::function<Tensor(int)>& loss) {
     scaler_.abandon();
     throw;
   }
+}
+
+// Of a step whose gradients were consumed.
+StepResult Step::finish(std::int64_t steps_before) {
+  optimizer_.step();
+  StepResult result;
+  if (optimizer_.steps() == steps_before) return result;
+  result.outcome = StepOutcome::applied;
+  result.gradient_norm = static_cast<float>(optimizer_.consumed_norm());
+  return result;
 }
 
 // Runs the same step again, gradients thrown away, to see which op makes the first non-finite value.

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "halftone/optim.h"
 #include "train/task.h"
 
 namespace halftone::train {
@@ -44,7 +45,7 @@ const Field kFields[] = {
 std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
   if (field == "task") return task_names();
   if (field == "model") return find_task(config.task).models;
-  if (field == "optimizer") return {"adamw", "sgd"};
+  if (field == "optimizer") return optim::optimizer_names();
   std::vector<std::string_view> names;
   for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
   return names;
