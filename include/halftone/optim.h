@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Optimizers, clipping and schedules. All arithmetic and all state in float32, whatever the parameters'
-// format.
+// Optimizers, clipping and schedules. Every optimizer is a row of one table of update rules (src/optim): all
+// of them work with every recipe. All arithmetic is in float32, whatever the formats of parameters and state.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "halftone/amp.h"
@@ -14,28 +18,64 @@ namespace halftone::optim {
 using amp::MasterWeights;
 using amp::Optimizer;
 
-struct SGDOptions {
-  double lr = 0.1;
-  double momentum = 0;
-  double weight_decay = 0;  // added to the gradient
-  MasterWeights master = MasterWeights::float32_copy;
-};
+struct Rule;  // src/optim/rule.h
 
-// v = momentum v + g; w -= lr v.  weight_decay is on every parameter. Throws ValueError for options out of
+// What the optimizers below are: a row of the table on parameters. Throws ValueError for options out of
 // range.
-class SGD : public Optimizer {
+class RuleOptimizer : public Optimizer {
  public:
-  SGD(std::vector<Parameter> parameters, SGDOptions options = {});
+  static constexpr std::size_t kMaxOptions = 7, kMaxCoefficients = 9;
+  using Options = std::array<double, kMaxOptions>;           // in the order of the row, lr first
+  using Coefficients = std::array<float, kMaxCoefficients>;  // what the rule computes from them for a step
+
+  RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters, const Options& options,
+                MasterWeights master, DType state);
 
  protected:
   void begin_step() override;
-  void rule(std::size_t index, std::int64_t begin, std::int64_t count, float* weights, const float* gradient,
-            float gradient_scale) override;
-  std::vector<Parameter> rule_state() const override;
+  void prepare(std::size_t index, const Tensor& gradient, float gradient_scale) override;
+  void rule(std::size_t index, const amp::Tile& tile) override;
 
  private:
-  SGDOptions options_;
-  std::vector<Tensor> velocity_;
+  Options options_now() const;
+
+  const Rule& rule_;
+  Options options_;
+  Coefficients of_step_{}, of_parameter_{};
+};
+
+// `state`, here and below: the format of the moments. They are updated in float32; a narrower format is
+// rounded to stochastically, which is right on average where rounding to nearest would lose small changes.
+// Recipe::state is it for a recipe.
+
+struct SGDOptions {
+  double lr = 0.1;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;  // added to the gradient
+  MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;
+};
+
+// v = momentum v + g; w -= lr v, or with Nesterov w -= lr (g + momentum v).
+class SGD : public RuleOptimizer {
+ public:
+  SGD(std::vector<Parameter> parameters, SGDOptions options = {});
+};
+
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  // added to the gradient
+  MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;
+};
+
+// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+class Adam : public RuleOptimizer {
+ public:
+  Adam(std::vector<Parameter> parameters, AdamOptions options = {});
 };
 
 struct AdamWOptions {
@@ -44,24 +84,71 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   double weight_decay = 0.01;  // decoupled, on every parameter
   MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;
 };
 
 // Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
-class AdamW : public Optimizer {
+class AdamW : public RuleOptimizer {
  public:
   AdamW(std::vector<Parameter> parameters, AdamWOptions options = {});
-
- protected:
-  void begin_step() override;
-  void rule(std::size_t index, std::int64_t begin, std::int64_t count, float* weights, const float* gradient,
-            float gradient_scale) override;
-  std::vector<Parameter> rule_state() const override;
-
- private:
-  AdamWOptions options_;
-  std::vector<Tensor> first_, second_;
-  float correction1_ = 1, correction2_ = 1;
 };
+
+struct LambOptions {
+  double lr = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0.01;
+  MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;
+};
+
+// You et al., "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020, algorithm
+// 2, with the identity for phi: a step of AdamW, its length made lr times that of the parameter. The ratio is
+// 1 where either is zero.
+class Lamb : public RuleOptimizer {
+ public:
+  Lamb(std::vector<Parameter> parameters, LambOptions options = {});
+};
+
+struct LionOptions {
+  double lr = 1e-4;
+  double beta1 = 0.9, beta2 = 0.99;
+  double weight_decay = 0;  // decoupled
+  MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;
+};
+
+// Chen et al., "Symbolic discovery of optimization algorithms", NeurIPS 2023, algorithm 2: the sign of a
+// momentum is the step, so lr is 3 to 10 times smaller than AdamW's.
+class Lion : public RuleOptimizer {
+ public:
+  Lion(std::vector<Parameter> parameters, LionOptions options = {});
+};
+
+struct AdafactorOptions {
+  double lr = 0.01;           // rho of the paper: of the size of the parameter, and at most 1 / sqrt(step)
+  double decay_power = 0.8;   // beta2 of step t is 1 - t^-decay_power
+  double epsilon1 = 1e-30;    // added to squared gradients
+  double epsilon2 = 1e-3;     // least size of a parameter
+  double clip_threshold = 1;  // of the root mean square of an update
+  double weight_decay = 0;    // decoupled
+  MasterWeights master = MasterWeights::float32_copy;
+  DType state = float32;  // of vectors; the row and column means of matrices are float32
+};
+
+// Shazeer and Stern, "Adafactor: adaptive learning rates with sublinear memory cost", ICML 2018, algorithms 4
+// and 5. A tensor of more than two dimensions is the matrix of its first by all others.
+class Adafactor : public RuleOptimizer {
+ public:
+  Adafactor(std::vector<Parameter> parameters, AdafactorOptions options = {});
+};
+
+// An optimizer by its name in the table, "adamw", with the defaults of its options but for those given by
+// name. Masters and state are the recipe's. Throws ValueError listing the names if it has not that one.
+std::unique_ptr<Optimizer> make_optimizer(
+    std::string_view name, std::vector<Parameter> parameters, const amp::Recipe& recipe,
+    const std::vector<std::pair<std::string_view, double>>& options = {});
+std::vector<std::string_view> optimizer_names();
 
 // Scales all gradients so that their joint norm is at most max_norm, and returns the norm before. Gradients
 // must have been unscaled. Throws NonFiniteError if the norm is not finite.

@@ -26,7 +26,8 @@ float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t i
 std::vector<std::int32_t> random_permutation(std::int32_t count, std::uint64_t seed, std::uint64_t stream);
 
 // Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch, stochastic
-// rounding of weights rounding + the number of the parameter.
+// rounding of weights rounding + the number of the parameter, that of an optimizer's state moments + the
+// number of the state tensor.
 namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;
@@ -34,6 +35,7 @@ inline constexpr std::uint64_t example = 3;
 inline constexpr std::uint64_t operands = 4;  // stochastic rounding of gradients on their way into a matmul
 inline constexpr std::uint64_t shuffle = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t rounding = std::uint64_t{2} << 32;
+inline constexpr std::uint64_t moments = std::uint64_t{3} << 32;
 }  // namespace streams
 
 }  // namespace halftone

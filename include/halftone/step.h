@@ -18,6 +18,11 @@ struct StepOptions {
   double clip_value = 0;       // of every element of the gradients; 0: no clipping. One of the two
   int accumulation_steps = 1;  // micro-batches whose mean loss makes one step
   bool attribute = true;       // on an overflow, run the step again under a watch to name op and layer
+  // Each gradient is used, and dropped, as soon as backward has made it (Optimizer::consume_gradients): less
+  // memory by a float32 per parameter. Refused where the step needs all gradients before the first is used:
+  // with clip_norm, several micro-batches, or a recipe that scales its loss.
+  bool consume_gradients = false;
+  double clip_previous_norm = 0;  // with consume_gradients: clip by the norm of the step before; 0: do not
 };
 
 // The loss of a micro-batch as a sum and what it is a sum of (tokens, examples): losses of micro-batches of

@@ -169,9 +169,10 @@ std::string to_string(
 // The caching allocator below all storage: freed blocks are kept and reused, so a steady state takes no page
 // faults. Sizes in bytes.
 struct MemoryStats {
-  std::int64_t in_use = 0;    // handed out
-  std::int64_t peak = 0;      // largest in_use since reset_peak_memory
-  std::int64_t reserved = 0;  // held from the system, in use or not
+  std::int64_t in_use = 0;     // handed out
+  std::int64_t requested = 0;  // the same without the rounding up of sizes
+  std::int64_t peak = 0;       // largest in_use since reset_peak_memory
+  std::int64_t reserved = 0;   // held from the system, in use or not
 };
 MemoryStats memory_stats();
 void reset_peak_memory();

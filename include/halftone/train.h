@@ -41,11 +41,11 @@ struct Config {
   std::string task = "fashion-mnist";
   std::string model = "cnn";  // mlp | cnn
   std::string recipe = "float16";
-  std::string optimizer = "adamw";  // adamw | sgd
+  std::string optimizer = "adamw";  // a name of optim::optimizer_names()
   int epochs = 3;
   int batch = 128;
   double lr = 0;                 // 0: the optimizer's default for this task
-  double weight_decay = 0.0005;  // suits both optimizers: SGD adds it to the gradient
+  double weight_decay = 0.0005;  // SGD and Adam add it to the gradient
   double clip_norm = 0;          // 0: none
   double loss_weight = 1;        // multiplies the loss; small values make gradients small (ablations)
   std::int64_t seed = 1;

@@ -49,6 +49,7 @@ GradScaler::Unscaled* GradScaler::find(const Optimizer& optimizer) {
 }
 
 void GradScaler::unscale(Optimizer& optimizer, double weight) {
+  optimizer.expect_gradients("GradScaler.unscale");
   if (find(optimizer) != nullptr)
     throw ValueError(
         "GradScaler.unscale", "a second call for this optimizer since the last update()",

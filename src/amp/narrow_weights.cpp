@@ -84,11 +84,8 @@ void NarrowWeights::store(std::int64_t begin, std::int64_t count, const float* v
     case MasterWeights::trailing_bits:
       return split(values, reinterpret_cast<std::uint16_t*>(codes(begin)),
                    reinterpret_cast<std::uint16_t*>(extra_codes(begin)), count);
-    case MasterWeights::stochastic: {
-      Conversion conversion = default_conversion(dtype.format());
-      conversion.rounding = Rounding::stochastic;
-      return encode_row(dtype, values, codes(begin), count, conversion, random);
-    }
+    case MasterWeights::stochastic:
+      return encode_row(dtype, values, codes(begin), count, stochastic_conversion(dtype), random);
     case MasterWeights::compensated: {
       encode_row(dtype, values, codes(begin), count);
       std::array<float, kTile> rest;

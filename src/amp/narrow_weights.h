@@ -11,6 +11,13 @@
 
 namespace halftone::amp {
 
+// Rounding that is right on average.
+inline Conversion stochastic_conversion(DType dtype) {
+  Conversion conversion = default_conversion(dtype.format());
+  conversion.rounding = Rounding::stochastic;
+  return conversion;
+}
+
 class NarrowWeights {
  public:
   // Throws DTypeError if the format does not go with the mode (trailing bits need the leading bits of a

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who owns which copy of a weight. The rule works on float32 weights: the parameter itself, its float32
-// master, or a tile decoded from the narrow parameter (narrow_weights.h). While a tile is in the cache,
-// everything derived from it is written too: the narrow parameter and the narrow copies that autocast made of
-// it, so that the next forward pass casts no weight.
+// Who owns what of a weight: the parameter, its master, what is kept beside a narrow one (narrow_weights.h)
+// and the state of the rule. How an update goes over them is in tiles.cpp.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "amp/gradients.h"
-#include "amp/narrow_weights.h"
+#include "amp/optimizer_parts.h"
 #include "halftone/amp.h"
-#include "halftone/parallel.h"
-#include "halftone/random.h"
 
 namespace halftone::amp {
 namespace {
-
-constexpr std::int64_t kChunk = 8192;  // of a thread
-constexpr std::int64_t kTile = 1024;   // stays in the first-level cache with gradient and moments
 
 Tensor widened(const Tensor& narrow) {
   Tensor master(narrow.shape(), float32);
@@ -28,34 +21,10 @@ Tensor widened(const Tensor& narrow) {
   return master;
 }
 
-// A copy that autocast made of the storage, and where the parameter lies in it.
-struct NarrowCopy {
-  DType dtype;
-  std::byte* codes;
-};
-
-// The copies that are up to date and will be kept so; stale ones are dropped.
-std::vector<NarrowCopy> claim_copies(const Tensor& parameter) {
-  Storage& storage = *parameter.storage();
-  std::erase_if(storage.casts,
-                [&](const Storage::CachedCast& cast) { return cast.version != storage.version; });
-  std::vector<NarrowCopy> copies;
-  for (Storage::CachedCast& cast : storage.casts) {
-    cast.version = storage.version + 1;  // the version that this step's write makes
-    ++cast.copy->version;
-    copies.push_back({cast.dtype, cast.copy->data + parameter.offset() * cast.dtype.bytes()});
-  }
-  return copies;
-}
-
 }  // namespace
 
-struct Optimizer::Narrow : NarrowWeights {
-  using NarrowWeights::NarrowWeights;
-};
-
 Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
-    : parameters_(std::move(parameters)) {
+    : parameters_(std::move(parameters)), state_(parameters_.size()) {
   if (parameters_.empty()) throw ValueError("optimizer", "no parameters", "at least one");
   std::unordered_set<const void*> seen;
   for (const Parameter& parameter : parameters_) {
@@ -85,69 +54,51 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
 }
 
 Optimizer::~Optimizer() {
+  consume_gradients(false);
   for (const Parameter& parameter : parameters_) {
     parameter.value.storage()->keep_casts = false;
     parameter.value.storage()->casts.clear();
   }
 }
 
+void Optimizer::keep_state(std::size_t index, std::size_t slot, std::string_view name, const Shape& shape,
+                           DType dtype) {
+  state_[index].at(slot) = zeros(shape, dtype);
+  state_names_[slot] = name;
+  if (!elementwise(index, slot) && dtype != float32)
+    throw DTypeError("optimizer",
+                     fmt::format("{} of '{}' in {}", name, parameters_[index].name, dtype.name()),
+                     "float32, because its shape is not the parameter's");
+}
+
+bool Optimizer::elementwise(std::size_t index, std::size_t slot) const {
+  return state_[index][slot].shape() == parameters_[index].value.shape();
+}
+
 void Optimizer::zero_grad() {
+  if (consuming_) finish_consuming();
   for (Parameter& parameter : parameters_) parameter.value.zero_grad();
 }
 
+void Optimizer::begin() {
+  ++steps_;
+  begin_step();
+}
+
 void Optimizer::step(float gradient_scale) {
+  if (consuming_) {
+    if (gradient_scale != 1)
+      throw ValueError("Optimizer.step", fmt::format("gradient_scale = {}", gradient_scale),
+                       "1: the gradients were used as backward made them", "consume_gradients(false)");
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (gradient_of(parameters_[i]).defined()) consume(i);  // one that backward did not make
+    return finish_consuming();
+  }
   bool any = false;
   for (const Parameter& parameter : parameters_) any |= gradient_of(parameter).defined();
   if (!any) return;
-  ++steps_;
-  begin_step();
+  begin();
   for (std::size_t i = 0; i < parameters_.size(); ++i) update(i, gradient_scale);
-}
-
-void Optimizer::update(std::size_t index, float gradient_scale) {
-  Tensor& parameter = parameters_[index].value;
-  const Tensor gradient = gradient_of(parameters_[index]);
-  if (!gradient.defined()) return;
-  const float* gradients = gradient.data<float>();
-  const DType dtype = parameter.dtype();
-  const bool is_narrow = dtype != float32;
-  const bool has_master = masters_[index].defined();
-
-  const std::vector<NarrowCopy> copies = claim_copies(parameter);
-  std::byte* stored = static_cast<std::byte*>(parameter.raw_mutable());
-  const Narrow* narrow = narrow_[index].get();
-  if (narrow != nullptr && narrow->extra()) narrow->extra().raw_mutable();  // one write, however many threads
-  float* weights = !has_master ? nullptr
-                   : is_narrow ? masters_[index].mutable_data<float>()
-                               : reinterpret_cast<float*>(stored);
-  // Every element of every step has its own random number, whichever thread takes it.
-  const RandomWords random{
-      thread_state().seed, streams::rounding + index,
-      static_cast<std::uint64_t>(steps_) * static_cast<std::uint64_t>(parameter.count())};
-
-  parallel_for(parameter.count(), kChunk, [&](std::int64_t chunk_begin, std::int64_t chunk_end) {
-    std::array<float, kTile> tile;
-    for (std::int64_t begin = chunk_begin; begin < chunk_end; begin += kTile) {
-      const std::int64_t count = std::min(kTile, chunk_end - begin);
-      std::byte* codes = stored + begin * dtype.bytes();
-      float* values = has_master ? weights + begin : tile.data();
-      if (!has_master) narrow->load(begin, count, values);
-      rule(index, begin, count, values, gradients + begin, gradient_scale);
-      if (!has_master) {
-        RandomWords here = random;
-        here.first += static_cast<std::uint64_t>(begin);
-        narrow->store(begin, count, values, here);
-      } else if (is_narrow) {
-        encode_row(dtype, values, codes, count);
-      }
-      if (is_narrow && !copies.empty()) {  // a copy is a cast of what the parameter holds, rounded already
-        decode_row(dtype, codes, tile.data(), count);
-        values = tile.data();
-      }
-      for (const NarrowCopy& copy : copies)
-        encode_row(copy.dtype, values, copy.codes + begin * copy.dtype.bytes(), count);
-    }
-  });
 }
 
 std::vector<Parameter> Optimizer::state() const {
@@ -159,8 +110,40 @@ std::vector<Parameter> Optimizer::state() const {
     if (narrow_[i] && narrow_[i]->extra())
       state.push_back(
           {fmt::format("{}.{}", narrow_[i]->extra_name(), parameters_[i].name), narrow_[i]->extra()});
-  for (Parameter& entry : rule_state()) state.push_back(std::move(entry));
+  for (std::size_t slot = 0; slot < Tile::kMaxState; ++slot)
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (state_[i][slot])
+        state.push_back({fmt::format("{}.{}", state_names_[slot], parameters_[i].name), state_[i][slot]});
+  if (consuming_ && consuming_->clip_norm > 0) state.push_back({"previous_norm", consuming_->previous_norm});
   return state;
+}
+
+void Optimizer::load(const std::vector<Parameter>& state, std::int64_t steps) {
+  std::unordered_map<std::string, Tensor> given;
+  for (const Parameter& entry : state) given.emplace(entry.name, entry.value);
+  const std::vector<Parameter> own = this->state();
+  if (steps < 0) throw ValueError("Optimizer.load", fmt::format("{} steps", steps), "a count of steps");
+  for (const Parameter& to : own) {
+    const auto found = given.find(to.name);
+    if (found == given.end() || !found->second.defined())
+      throw ValueError("Optimizer.load", fmt::format("no \"{}\"", to.name), "the state of the same optimizer",
+                       "the same rule, options, recipe and parameters");
+    const Tensor& from = found->second;
+    if (from.dtype() != to.value.dtype())
+      throw DTypeError(
+          "Optimizer.load", fmt::format("\"{}\" in {}", to.name, from.dtype().name()),
+          std::string(to.value.dtype().name()),
+          fmt::format("an optimizer whose state is {}, or casting it on purpose", from.dtype().name()));
+    if (!(from.shape() == to.value.shape()) || !from.is_contiguous())
+      throw ShapeError("Optimizer.load", fmt::format("\"{}\" of shape {}", to.name, to_string(from.shape())),
+                       to_string(to.value.shape()) + ", contiguous");
+  }
+  if (given.size() != own.size())
+    throw ValueError("Optimizer.load", fmt::format("{} tensors", given.size()), fmt::format("{}", own.size()),
+                     "the same rule, options, recipe and parameters");
+  for (const Parameter& to : own)
+    std::memcpy(to.value.raw_mutable(), given.at(to.name).raw(), static_cast<std::size_t>(to.value.bytes()));
+  steps_ = steps;
 }
 
 }  // namespace halftone::amp

@@ -46,6 +46,22 @@ std::string_view name_of_non_finite(double number) {
   return std::isnan(number) ? "NaN" : number > 0 ? "infinity" : "-infinity";
 }
 
+void check_consuming(const StepOptions& options, const Recipe& recipe) {
+  const auto refuse = [](std::string given, std::string_view why, std::string_view instead) {
+    throw ValueError("Step", "consume_gradients with " + given, why, instead);
+  };
+  if (options.clip_norm > 0)
+    refuse("clip_norm", "no clipping: the norm is known only when all gradients have been used",
+           "clip_previous_norm, which clips by the norm of the step before");
+  if (options.clip_value > 0) refuse("clip_value", "no clipping by value", "clip_previous_norm");
+  if (options.accumulation_steps > 1)
+    refuse(fmt::format("{} micro-batches", options.accumulation_steps),
+           "one: gradients that are used at once can not add up", "a larger batch");
+  if (recipe.scaling != LossScaling::none)
+    refuse(fmt::format("the loss scaling of {}", recipe.name),
+           "a recipe without: a step that overflows could not be undone", "a bfloat16 recipe");
+}
+
 std::string first_seen(const NonFiniteWatch& watch) {
   return watch.first() ? "; first seen in " + watch.first()->describe() : "";
 }
@@ -62,7 +78,8 @@ struct Step::Micro {
 // Forward and backward over all of them.
 struct Step::Pass {
   double loss = 0, weight = 0;
-  std::string failure;  // the first loss that is not finite, where it came from; empty if all are finite
+  std::string failure{};  // the first loss that is not finite, where it came from; empty if all are finite
+  std::int64_t steps_before = 0;  // of the optimizer
 };
 
 Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> buffers, StepOptions options,
@@ -83,6 +100,11 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
   if (options_.accumulation_steps < 1)
     throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
                      "at least 1");
+  if (options_.consume_gradients) check_consuming(options_, recipe);
+  if (options_.clip_previous_norm != 0 && !options_.consume_gradients)
+    throw ValueError("Step", "clip_previous_norm without consume_gradients",
+                     "clip_norm, by this step's norm");
+  optimizer_.consume_gradients(options_.consume_gradients, options_.clip_previous_norm);
   for (const Parameter& entry : casting_.state()) buffers_.push_back(entry);
   for (const Parameter& buffer : buffers_)
     if (!buffer.value.is_contiguous())
@@ -90,7 +112,7 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
 }
 
 Step::Pass Step::run(const Micro& micro) {
-  Pass pass;
+  Pass pass{.steps_before = optimizer_.steps()};
   for (int i = 0; i < micro.count; ++i) {
     const std::uint64_t random_before = thread_state().random_index;
     const WeightedLoss loss = autocast(casting_, [&] { return micro.loss(i); });
@@ -124,6 +146,11 @@ StepResult Step::finish(const Micro& micro, const Pass& pass) {
   if (!pass.failure.empty()) return scaler_.reject_loss(pass.failure);
   if (micro.weighted && pass.weight == 0)
     return {.scale = scaler_.state().scale, .culprit = "the weights of all micro-batches are 0"};
+  if (options_.consume_gradients) {
+    optimizer_.step();
+    if (optimizer_.steps() == pass.steps_before) return {};
+    return {.outcome = StepOutcome::applied, .gradient_norm = static_cast<float>(optimizer_.consumed_norm())};
+  }
   scaler_.unscale(optimizer_, micro.weighted ? pass.weight : 1);
   if (options_.clip_value > 0) clip_values(optimizer_.parameters(), options_.clip_value);
   return scaler_.step(optimizer_, options_.clip_norm);
@@ -131,6 +158,10 @@ StepResult Step::finish(const Micro& micro, const Pass& pass) {
 
 StepResult Step::take(const Micro& micro) {
   if (micro.count < 1) throw ValueError("Step", fmt::format("micro_batches = {}", micro.count), "at least 1");
+  if (options_.consume_gradients && (micro.count > 1 || micro.weighted))
+    throw ValueError("Step",
+                     "consume_gradients with several micro-batches, or sums to be divided by their weight",
+                     "one loss: gradients that are used at once can not add up");
   Snapshot before(buffers_);
   optimizer_.zero_grad();
   try {

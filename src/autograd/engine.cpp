@@ -69,12 +69,38 @@ void Engine::discover(const std::shared_ptr<Slot>& root) {
                   fmt::format("the graph behind '{}' was freed by an earlier backward", slot->producer->name),
                   "one backward per forward", "computing the loss again, or adding losses before backward");
     ready_.push(slot);
+    for (const auto& leaf : slot->producer->captured) expect(leaf);
     for (const auto& input : slot->producer->inputs) {
-      if (!input || input->is_leaf()) continue;
+      if (!input) continue;
+      if (input->is_leaf()) {
+        expect(input);
+        continue;
+      }
       ++pending_[input.get()].consumers;
       stack.push_back(input);
     }
   }
+}
+
+void Engine::expect(const std::shared_ptr<Slot>& leaf) {
+  if (!leaf || !leaf->hook) return;
+  const auto [it, is_new] = hooked_.try_emplace(leaf.get(), 0);
+  if (!is_new && it->second == 0)
+    throw Error(
+        "backward",
+        fmt::format("'{}', whose gradient was complete, is used again by a recomputation", leaf->name),
+        "a checkpointed function that uses the same parameters in forward and backward");
+  ++it->second;
+}
+
+// A checkpoint counts as one more consumer of what its function uses until the nodes that it made are known.
+void Engine::complete(const Node& node) {
+  const auto visited = [&](const std::shared_ptr<Slot>& leaf) {
+    const auto it = leaf && leaf->is_leaf() ? hooked_.find(leaf.get()) : hooked_.end();
+    if (it != hooked_.end() && --it->second == 0 && leaf->grad && leaf->hook) leaf->hook();
+  };
+  for (const auto& leaf : node.captured) visited(leaf);
+  for (const auto& input : node.inputs) visited(input);
 }
 
 DType Engine::wanted_dtype(const Slot& slot) const {
@@ -110,6 +136,7 @@ void Engine::splice(const Node& node, const std::shared_ptr<Slot>& root, const T
 void Engine::run(const std::shared_ptr<Slot>& root, const Tensor& gradient) {
   discover(root);
   deliver(root, gradient);
+  if (root->is_leaf() && root->hook) root->hook();
   while (!ready_.empty()) {
     const std::shared_ptr<Slot> slot = ready_.top();
     ready_.pop();
@@ -124,6 +151,8 @@ void Engine::run(const std::shared_ptr<Slot>& root, const Tensor& gradient) {
     node->release();
     // The map is keyed by address: entries go before the slots they belong to can.
     pending_.erase(slot.get());
+    complete(*node);
+    node->captured.clear();
     node->inputs.clear();
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One backward pass. The gradient of a tensor is complete when all its consumers have been visited, which the
-// order of node numbers guarantees. A tensor with one consumer receives its gradient in its own format, as
-// the kernel rounded it; a leaf, or a tensor with several consumers, receives a float32 sum (float64 for
-// float64).
+// order of node numbers guarantees; a leaf with a hook counts them. A tensor with one consumer receives its
+// gradient in its own format, as the kernel rounded it; a leaf, or a tensor with several consumers, receives
+// a float32 sum (float64 for float64).
 #pragma once
 
 #include <memory>
@@ -33,6 +33,8 @@ class Engine {
   };
 
   void discover(const std::shared_ptr<Slot>& root);
+  void expect(const std::shared_ptr<Slot>& leaf);  // one more node that will deliver to it
+  void complete(const Node& node);  // node has been visited: calls the hooks that waited for it
   DType wanted_dtype(const Slot& slot) const;
   void deliver(const std::shared_ptr<Slot>& slot, Tensor gradient);
 
@@ -42,6 +44,7 @@ class Engine {
     }
   };
   std::unordered_map<const Slot*, Pending> pending_;
+  std::unordered_map<const Slot*, int> hooked_;  // leaves with a hook: nodes not yet visited
   std::priority_queue<std::shared_ptr<Slot>, std::vector<std::shared_ptr<Slot>>, LowerNumber> ready_;
 };
 

@@ -17,7 +17,7 @@ constexpr Help kHelp[] = {
     {"task", "What to train on: fashion-mnist"},
     {"model", "mlp or cnn"},
     {"recipe", "Which format where; the README has the table"},
-    {"optimizer", "adamw or sgd"},
+    {"optimizer", "adamw, sgd, adam, lamb, lion or adafactor"},
     {"epochs", "Passes over the training images"},
     {"batch", "Images per step"},
     {"lr", "Peak learning rate; 0: the optimizer's default for the task"},

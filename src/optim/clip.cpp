@@ -10,6 +10,7 @@ namespace halftone::optim {
 double clip_grad_norm(Optimizer& optimizer, double max_norm) {
   if (!(max_norm > 0 && std::isfinite(max_norm)))
     throw ValueError("clip_grad_norm", fmt::format("max_norm = {}", max_norm), "a positive finite norm");
+  optimizer.expect_gradients("clip_grad_norm");
   const amp::GradientScan scan = amp::scan_gradients(optimizer.parameters(), 1);
   if (!scan.finite)
     throw NonFiniteError("clip_grad_norm", scan.culprit, "finite gradients",

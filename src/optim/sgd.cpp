@@ -1,64 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// v = momentum v + (g + weight_decay w);  w -= lr v.  As PyTorch's, weight decay is on every parameter.
-#include "halftone/optim.h"
+// v = momentum v + (g + weight_decay w);  w -= lr v, or with Nesterov w -= lr (g + weight_decay w + momentum
+// v). As PyTorch's, weight decay is on every parameter.
 #include "halftone/simd.h"
-#include "optim/state.h"
+#include "optim/rule.h"
 
 namespace halftone::optim {
 namespace {
 
-struct Coefficients {
-  float gradient_scale, lr, momentum, weight_decay;
-};
+enum { kLr, kMomentum, kNesterov, kDecay };  // options, and coefficients of the same names
+
+constexpr OptionRow kOptions[] = {
+    {"lr", 0, 1e30}, {"momentum", 0, 1}, {"nesterov", 0, 1.5}, {"weight_decay", 0, 1e30}};
+constexpr StateRow kState[] = {{"velocity", [](const Shape& parameter, const Options& o) {
+                                  return o[kMomentum] > 0 ? std::optional(parameter) : std::nullopt;
+                                }}};
+
+constexpr Options options_of(const SGDOptions& o) {
+  return {o.lr, o.momentum, o.nesterov ? 1.0 : 0.0, o.weight_decay};
+}
 
 struct Plain {
   static void run(std::int64_t count, float* __restrict weights, const float* __restrict gradient,
-                  Coefficients c) {
+                  float gradient_scale, const Coefficients c) {
     for (std::int64_t i = 0; i < count; ++i)
-      weights[i] -= c.lr * (gradient[i] * c.gradient_scale + c.weight_decay * weights[i]);
+      weights[i] -= c[kLr] * (gradient[i] * gradient_scale + c[kDecay] * weights[i]);
   }
 };
 
+template <bool nesterov>
 struct Momentum {
   static void run(std::int64_t count, float* __restrict weights, float* __restrict velocity,
-                  const float* __restrict gradient, Coefficients c) {
+                  const float* __restrict gradient, float gradient_scale, const Coefficients c) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const float v =
-          c.momentum * velocity[i] + (gradient[i] * c.gradient_scale + c.weight_decay * weights[i]);
+      const float g = gradient[i] * gradient_scale + c[kDecay] * weights[i];
+      const float v = c[kMomentum] * velocity[i] + g;
       velocity[i] = v;
-      weights[i] -= c.lr * v;
+      weights[i] -= c[kLr] * (nesterov ? g + c[kMomentum] * v : v);
     }
   }
 };
 
+Coefficients coefficients(const Options& o, std::int64_t) {
+  Coefficients c{};
+  for (const auto i : {kLr, kMomentum, kNesterov, kDecay}) c[i] = static_cast<float>(o[i]);
+  return c;
+}
+
+void update(const Tile& t, const Coefficients& c, const Shape&) {
+  if (t.state[0] == nullptr)
+    at_simd_level<Plain>(t.count, t.weights, t.gradient, t.gradient_scale, c);
+  else if (c[kNesterov] != 0)
+    at_simd_level<Momentum<true>>(t.count, t.weights, t.state[0], t.gradient, t.gradient_scale, c);
+  else
+    at_simd_level<Momentum<false>>(t.count, t.weights, t.state[0], t.gradient, t.gradient_scale, c);
+}
+
 }  // namespace
 
+extern const Rule kSgd;
+constinit const Rule kSgd{"sgd", "SGD", kOptions, options_of({}), kState, coefficients, nullptr, update};
+
 SGD::SGD(std::vector<Parameter> parameters, SGDOptions options)
-    : Optimizer(std::move(parameters), options.master), options_(options) {
-  check("SGD", "lr", options.lr, 0, 1e30);
-  check("SGD", "momentum", options.momentum, 0, 1);
-  check("SGD", "weight_decay", options.weight_decay, 0, 1e30);
-  lr_ = options.lr;
-  if (options.momentum > 0)
-    for (const Parameter& parameter : this->parameters()) velocity_.push_back(zeros(parameter.value.shape()));
+    : RuleOptimizer(kSgd, std::move(parameters), options_of(options), options.master, options.state) {
+  if (options.nesterov && !(options.momentum > 0))
+    throw ValueError("SGD", "nesterov without momentum", "momentum > 0");
 }
-
-void SGD::begin_step() {
-  for (Tensor& velocity : velocity_)
-    velocity.raw_mutable();  // one write per step, however many threads do it
-}
-
-void SGD::rule(std::size_t index, std::int64_t begin, std::int64_t count, float* weights,
-               const float* gradient, float gradient_scale) {
-  const Coefficients c{gradient_scale, static_cast<float>(lr_), static_cast<float>(options_.momentum),
-                       static_cast<float>(options_.weight_decay)};
-  if (velocity_.empty())
-    at_simd_level<Plain>(count, weights, gradient, c);
-  else
-    at_simd_level<Momentum>(count, weights, values(velocity_[index]) + begin, gradient, c);
-}
-
-std::vector<Parameter> SGD::rule_state() const { return named("velocity.", parameters(), velocity_); }
 
 }  // namespace halftone::optim

@@ -50,6 +50,7 @@ std::byte* allocate(std::int64_t bytes) {
   Cache& c = cache();
   const std::lock_guard lock(c.mutex);
   c.stats.in_use += size;
+  c.stats.requested += bytes;
   c.stats.peak = std::max(c.stats.peak, c.stats.in_use);
   auto& blocks = c.free[size];
   if (!blocks.empty()) {
@@ -64,6 +65,7 @@ std::byte* allocate(std::int64_t bytes) {
   }
   if (block == nullptr) {
     c.stats.in_use -= size;
+    c.stats.requested -= bytes;
     throw std::bad_alloc();
   }
   c.stats.reserved += size;
@@ -76,6 +78,7 @@ void release(std::byte* block, std::int64_t bytes) noexcept {
   Cache& c = cache();
   const std::lock_guard lock(c.mutex);
   c.stats.in_use -= size;
+  c.stats.requested -= bytes;
   c.free[size].push_back(block);
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "halftone/optim.h"
 #include "train/recipe_table.h"
 #include "train/task.h"
 
@@ -46,7 +47,7 @@ const Field kFields[] = {
 std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
   if (field == "task") return task_names();
   if (field == "model") return find_task(config.task).models;
-  if (field == "optimizer") return {"adamw", "sgd"};
+  if (field == "optimizer") return optim::optimizer_names();
   std::vector<std::string_view> names;
   if (field == "scaler")
     for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);

@@ -48,7 +48,13 @@ class FashionMnist : public Task {
   Model model_;
 };
 
-double default_lr(const Config& config) { return config.optimizer == "sgd" ? 0.05 : 2e-3; }
+// AdamW and Adam move every weight by about lr; Lamb and Adafactor by lr times the size of the tensor; Lion
+// by exactly lr, whatever the gradient.
+double default_lr(const Config& config) {
+  if (config.optimizer == "sgd") return 0.05;
+  if (config.optimizer == "lamb" || config.optimizer == "adafactor") return 0.01;
+  return config.optimizer == "lion" ? 3e-4 : 2e-3;
+}
 
 std::unique_ptr<Task> make(const Config& config, DType parameter) {
   if (config.model == "mlp") return std::make_unique<FashionMnist<Mlp>>(config.data, parameter);

@@ -67,14 +67,10 @@ Config resolved(Config config) {
 
 std::unique_ptr<amp::Optimizer> make_optimizer(const Config& config, const amp::Recipe& recipe,
                                                std::vector<Parameter> parameters) {
-  if (config.optimizer == "sgd") {
-    const optim::SGDOptions options{
-        .lr = config.lr, .momentum = 0.9, .weight_decay = config.weight_decay, .master = recipe.master};
-    return std::make_unique<optim::SGD>(std::move(parameters), options);
-  }
-  const optim::AdamWOptions options{
-      .lr = config.lr, .weight_decay = config.weight_decay, .master = recipe.master};
-  return std::make_unique<optim::AdamW>(std::move(parameters), options);
+  std::vector<std::pair<std::string_view, double>> options{{"lr", config.lr},
+                                                           {"weight_decay", config.weight_decay}};
+  if (config.optimizer == "sgd") options.emplace_back("momentum", 0.9);
+  return optim::make_optimizer(config.optimizer, std::move(parameters), recipe, options);
 }
 
 // Rows whose largest output is the target's. A row with a NaN is wrong, whatever std::max_element makes of

@@ -14,12 +14,12 @@ TEST_F(Main, WithoutArgumentsHelpIsPrinted) {
   const Streams result = run_apart("");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.output, run_apart("--help").output);
-  for (const char* command : {"train", "compare", "formats", "inspect", "demo", "ops", "Examples:"})
+  for (const char* command : {"train", "compare", "formats", "inspect", "demo", "memory", "ops", "Examples:"})
     EXPECT_NE(result.output.find(command), std::string::npos) << command;
 }
 
 TEST_F(Main, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"train", "compare", "formats", "inspect", "demo", "ops"}) {
+  for (const char* command : {"train", "compare", "formats", "inspect", "demo", "memory", "ops"}) {
     const CommandResult result = run_command(std::string(command) + " --help");
     EXPECT_EQ(result.code, 0) << command;
     EXPECT_NE(result.output.find("Examples:"), std::string::npos) << command;

@@ -33,6 +33,16 @@ TEST(Allocator, AFreedBlockIsReusedWithoutAskingTheSystem) {
   EXPECT_EQ(memory_stats().reserved, reserved);
 }
 
+TEST(Allocator, CountsWhatWasAskedForBesideWhatThatTook) {
+  const auto before = memory_stats();
+  {
+    const Tensor a({1001}, float32);
+    EXPECT_EQ(memory_stats().requested - before.requested, 4004);
+    EXPECT_EQ(memory_stats().in_use - before.in_use, detail::size_class(4004));
+  }
+  EXPECT_EQ(memory_stats().requested, before.requested);
+}
+
 TEST(Allocator, CountsWhatIsInUseAndItsPeak) {
   reset_peak_memory();
   const auto before = memory_stats();

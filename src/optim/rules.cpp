@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of update rules, and a row of it at work on parameters.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "optim/rule.h"
+
+namespace halftone::optim {
+
+extern const Rule kSgd, kAdam, kAdamW, kLamb, kLion, kAdafactor;
+
+namespace {
+
+constexpr const Rule* kRules[] = {&kAdamW, &kSgd, &kAdam, &kLamb, &kLion, &kAdafactor};
+
+}  // namespace
+
+std::span<const Rule* const> rules() { return kRules; }
+
+const Rule& find_rule(std::string_view name) {
+  std::string names;
+  for (const Rule* rule : kRules) {
+    if (rule->name == name) return *rule;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", rule->name);
+  }
+  throw ValueError("optimizer", fmt::format("\"{}\"", name), names);
+}
+
+std::vector<std::string_view> optimizer_names() {
+  std::vector<std::string_view> names;
+  for (const Rule* rule : kRules) names.push_back(rule->name);
+  return names;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name, std::vector<Parameter> parameters,
+                                          const amp::Recipe& recipe,
+                                          const std::vector<std::pair<std::string_view, double>>& options) {
+  const Rule& rule = find_rule(name);
+  Options values = rule.defaults;
+  for (const auto& given : options) {
+    std::size_t at = 0;
+    while (at < rule.options.size() && rule.options[at].name != given.first) ++at;
+    if (at == rule.options.size()) {
+      std::string names;
+      for (const OptionRow& row : rule.options)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+      throw ValueError(rule.title, fmt::format("the option \"{}\"", given.first), names);
+    }
+    values[at] = given.second;
+  }
+  return std::make_unique<RuleOptimizer>(rule, std::move(parameters), values, recipe.master, recipe.state);
+}
+
+RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters, const Options& options,
+                             MasterWeights master, DType state)
+    : Optimizer(std::move(parameters), master), rule_(rule), options_(options) {
+  for (std::size_t i = 0; i < rule.options.size(); ++i) {
+    const OptionRow& row = rule.options[i];
+    if (!(options[i] >= row.low && options[i] < row.high))
+      throw ValueError(rule.title, fmt::format("{} = {}", row.name, options[i]),
+                       fmt::format("at least {} and below {}", row.low, row.high));
+  }
+  if (!state.is_floating() || state.bytes() > 4 || !state.format().is_signed)
+    throw DTypeError(rule.title, fmt::format("state in {}", state.name()),
+                     "float32 or a narrower signed floating-point format");
+  lr_ = options[0];
+  for (std::size_t slot = 0; slot < rule.state.size(); ++slot)
+    for (std::size_t i = 0; i < this->parameters().size(); ++i) {
+      const Shape& own = this->parameters()[i].value.shape();
+      const std::optional<Shape> shape = rule.state[slot].shape(own, options);
+      if (shape) keep_state(i, slot, rule.state[slot].name, *shape, *shape == own ? state : float32);
+    }
+}
+
+RuleOptimizer::Options RuleOptimizer::options_now() const {
+  Options options = options_;
+  options[0] = lr_;
+  return options;
+}
+
+void RuleOptimizer::begin_step() { of_step_ = rule_.coefficients(options_now(), steps()); }
+
+void RuleOptimizer::prepare(std::size_t index, const Tensor& gradient, float gradient_scale) {
+  of_parameter_ = of_step_;
+  if (rule_.gather == nullptr) return;
+  const Options options = options_now();
+  Subject subject{parameters()[index].value.shape(),
+                  options,
+                  steps(),
+                  gradient.data<float>(),
+                  gradient_scale,
+                  {},
+                  [&](const std::function<void(const Tile&)>& read) {
+                    read_tiles(index, gradient, gradient_scale, read);
+                  }};
+  for (std::size_t slot = 0; slot < Tile::kMaxState; ++slot) {
+    const Tensor& tensor = state_tensor(index, slot);
+    if (tensor && !(tensor.shape() == subject.shape))
+      subject.state[slot] = reinterpret_cast<float*>(tensor.storage()->data);
+  }
+  rule_.gather(subject, of_parameter_);
+}
+
+void RuleOptimizer::rule(std::size_t index, const Tile& tile) {
+  rule_.tile(tile, of_parameter_, parameters()[index].value.shape());
+}
+
+}  // namespace halftone::optim
