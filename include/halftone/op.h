@@ -99,8 +99,12 @@ struct DifferentiateCall {
   std::span<const Tensor> saved;
   std::span<const Shape> shapes;  // of the inputs
   const Gradients& gradients;     // which are wanted, and in what format
+  const OperandQuantizer* quantizer = nullptr;
+  std::string_view layer{};
 
   bool wanted(int input) const { return gradients.wanted(input); }
+  Tensor operand(int input, Along along) const;  // as in BackwardCall; their rounding has gradient 1
+  Tensor gradient_operand(Along along) const;
 
   template <class T>
   const T& as() const {

@@ -107,13 +107,16 @@ struct OpNode final : detail::Node {
     thread_state().backend = backend;
     std::vector<Tensor> operands;
     for (std::size_t i = 0; i < kept.size(); ++i) operands.push_back(restored(kept[i], inputs[i]));
+    const std::string layer = quantizer ? layer_of(*this) : std::string();
     const DifferentiateCall call{operands,
                                  restored(output, slot),
                                  op.cast == CastPolicy::compute ? gradient : widened(gradient),
                                  options,
                                  saved,
                                  shapes,
-                                 gradients};
+                                 gradients,
+                                 quantizer.get(),
+                                 layer};
     const std::vector<Tensor> results = op.differentiate(call);
     for (std::size_t i = 0; i < results.size(); ++i)
       if (const int input = static_cast<int>(i); results[i] && gradients.wanted(input))
@@ -232,6 +235,29 @@ Tensor BackwardCall::operand(int input, Along along) const {
 
 Tensor BackwardCall::gradient_operand(Along along) const {
   return quantizer == nullptr ? gradient : quantizer->quantize(gradient, OperandRole::gradient, along, layer);
+}
+
+namespace {
+
+// The rounded tensor with the history of the exact one.
+Tensor straight_through(const Tensor& rounded, const Tensor& x) {
+  const Tensor alias = rounded.detach();
+  alias.set_slot(x.slot());
+  return alias;
+}
+
+}  // namespace
+
+Tensor DifferentiateCall::operand(int input, Along along) const {
+  const Tensor& x = inputs[static_cast<std::size_t>(input)];
+  if (quantizer == nullptr) return x;
+  const OperandRole role = input == 0 ? OperandRole::activation : OperandRole::weight;
+  return straight_through(quantizer->quantize(x, role, along, layer), x);
+}
+
+Tensor DifferentiateCall::gradient_operand(Along along) const {
+  if (quantizer == nullptr) return gradient;
+  return straight_through(quantizer->quantize(gradient, OperandRole::gradient, along, layer), gradient);
 }
 
 Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const std::any& options) {

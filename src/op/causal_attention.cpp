@@ -65,7 +65,7 @@ const Op causal_attention_op{
           };
           const DType narrow = dy.dtype();
           const Tensor scores = scale(product(q, exchanged(k), wide(q)), factor(q));
-          const Tensor p = softmax(scores, true), dp = product(dy, exchanged(v), wide(q));
+          const Tensor p = cast(softmax(scores, true), narrow), dp = product(dy, exchanged(v), wide(q));
           const Tensor ds = cast(scale(p * (dp - sum(p * dp, {-1}, true)), factor(q)), narrow);
           return std::vector{
               wanted(0, [&] { return product(ds, k, call.gradients.dtype(0)); }),

@@ -154,16 +154,21 @@ const Op conv2d_op{
         },
     .differentiate =
         [](const DifferentiateCall& call) {
-          const auto& g = call.as<Geometry>();
-          const Tensor &image = call.inputs[0], &filter = call.inputs[1], &dy = call.gradient;
-          auto gradient = [&](Wanted wanted, int input, const Tensor& other) {
-            if (!call.wanted(input)) return Tensor();
+          auto gradient = [&](Wanted wanted, int input, const Tensor& other, const Tensor& dy) {
             const Shape& shape = call.shapes[static_cast<std::size_t>(input)];
-            return apply(conv2d_gradient_op, {other, dy},
-                         ConvolutionGradient{wanted, g, shape, call.gradients.dtype(input)});
+            return apply(
+                conv2d_gradient_op, {other, dy},
+                ConvolutionGradient{wanted, call.as<Geometry>(), shape, call.gradients.dtype(input)});
           };
-          return std::vector{gradient(Wanted::image, 0, filter), gradient(Wanted::filter, 1, image),
-                             call.wanted(2) ? sum(joined_rows(dy), {0}) : Tensor()};
+          std::vector<Tensor> gradients(3);
+          if (call.wanted(2)) gradients[2] = sum(joined_rows(call.gradient), {0});
+          if (call.wanted(1))
+            gradients[1] =
+                gradient(Wanted::filter, 1, call.operand(0, Along::rows), call.gradient_operand(Along::rows));
+          if (call.wanted(0))
+            gradients[0] =
+                gradient(Wanted::image, 0, call.operand(1, Along::first), call.gradient_operand(Along::last));
+          return gradients;
         },
     .quantizes = true,
 };

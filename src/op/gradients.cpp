@@ -48,7 +48,6 @@ class GraphEngine {
   struct Pending {
     SlotPointer slot;  // kept: the map goes by address
     Tensor sum;
-    int consumers = 0;
     bool visited = false;
     bool passes = false;  // an input asked for lies behind its producer
   };
@@ -57,15 +56,13 @@ class GraphEngine {
    public:
     NodeGradients(GraphEngine& engine, const Node& node) : engine_(engine), node_(node) {}
     bool wanted(int input) const override { return slot(input) && engine_.needed(*slot(input)); }
-    DType dtype(int input) const override { return engine_.wanted_dtype(*slot(input)); }
+    DType dtype(int input) const override { return wide(slot(input)->dtype); }
     Tensor accumulator(int) const override { return {}; }
     void deliver(int input, Tensor gradient) override {
       if (NonFiniteWatch::watching()) NonFiniteWatch::see(gradient, node_.name, "backward", layer_of(node_));
       engine_.deliver(*slot(input), gradient);
     }
-    void splice(const Node& node, const SlotPointer& root, const Tensor& gradient) override {
-      for (const auto& input : node.inputs)
-        if (input) --engine_.pending_[input.get()].consumers;
+    void splice(const Node&, const SlotPointer& root, const Tensor& gradient) override {
       engine_.discover(root);
       engine_.deliver(*root, gradient);
     }
@@ -93,11 +90,8 @@ class GraphEngine {
             fmt::format("the graph behind '{}' was freed by an earlier backward", slot->producer->name),
             "a graph that is still there", "calling gradients() before backward, or computing y again");
       found.push_back(slot);
-      for (const auto& input : slot->producer->inputs) {
-        if (!input) continue;
-        ++pending_[input.get()].consumers;
-        stack.push_back(input);
-      }
+      for (const auto& input : slot->producer->inputs)
+        if (input) stack.push_back(input);
     }
     std::sort(found.begin(), found.end(), LowerNumber());
     for (const SlotPointer& slot : found) {
@@ -122,12 +116,7 @@ class GraphEngine {
     return it != pending_.end() && it->second.passes;
   }
 
-  DType wanted_dtype(const Slot& slot) const {
-    const bool sums = slot.is_leaf() || is_result(slot) || pending_.at(&slot).consumers > 1;
-    return sums ? wide(slot.dtype) : slot.dtype;
-  }
-
-  // Sums are made of ops too, in float32 or wider.
+  // Gradients come in float32 or wider, and are rounded once, when their sum is complete and goes on.
   void deliver(const Slot& slot, const Tensor& gradient) {
     if (!needed(slot)) return;
     if (gradient.shape() != slot.shape)

@@ -49,15 +49,15 @@ const Op linear_op{
         },
     .differentiate =
         [](const DifferentiateCall& call) {
-          const Tensor& dy = call.gradient;
           std::vector<Tensor> gradients(3);
-          if (call.wanted(0))
-            gradients[0] =
-                reshape(product(joined_rows(dy), call.inputs[1], call.gradients.dtype(0)), call.shapes[0]);
+          if (call.wanted(2)) gradients[2] = sum(joined_rows(call.gradient), {0});
           if (call.wanted(1))
-            gradients[1] =
-                product(exchanged(joined_rows(dy)), joined_rows(call.inputs[0]), call.gradients.dtype(1));
-          if (call.wanted(2)) gradients[2] = sum(joined_rows(dy), {0});
+            gradients[1] = product(exchanged(joined_rows(call.gradient_operand(Along::rows))),
+                                   joined_rows(call.operand(0, Along::rows)), call.gradients.dtype(1));
+          if (call.wanted(0))
+            gradients[0] = reshape(product(joined_rows(call.gradient_operand(Along::last)),
+                                           call.operand(1, Along::first), call.gradients.dtype(0)),
+                                   call.shapes[0]);
           return gradients;
         },
     .quantizes = true,
