@@ -89,6 +89,8 @@ struct Example {
 };
 
 // The gradient as a graph, for gradients(.., {.create_graph = true}): operands and output have their history.
+// Operands of a `compute` op arrive as they were cast, all others in float32 or wider, so that ops on them
+// round nothing to a narrow format on the way.
 struct DifferentiateCall {
   std::span<const Tensor> inputs;  // those named in Op::keeps
   const Tensor& output;            // likewise
@@ -96,6 +98,13 @@ struct DifferentiateCall {
   const std::any& options;
   std::span<const Tensor> saved;
   std::span<const Shape> shapes;  // of the inputs
+  const Gradients& gradients;     // which are wanted, and in what format
+  const OperandQuantizer* quantizer = nullptr;
+  std::string_view layer{};
+
+  bool wanted(int input) const { return gradients.wanted(input); }
+  Tensor operand(int input, Along along) const;  // as in BackwardCall; their rounding has gradient 1
+  Tensor gradient_operand(Along along) const;
 
   template <class T>
   const T& as() const {
@@ -112,7 +121,8 @@ struct Op {
   std::function<Tensor(Call&)> forward;
   std::function<void(BackwardCall&)> backward;
   std::function<std::vector<Example>()> examples;
-  // The gradients of the inputs, made of ops; undefined where there is none. Absent: no second derivative.
+  // The gradients of the inputs, made of ops; undefined where there is none. One of a broadcast shape is
+  // summed onto its input. Absent: no second derivative.
   std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate{};
   // Takes operands through Call::operand: under a recipe with short operands they arrive as they are.
   bool quantizes = false;

@@ -36,12 +36,12 @@ class NodeGradients final : public Gradients {
  public:
   NodeGradients(Engine& engine, const Node& node) : engine_(engine), node_(node) {}
 
-  bool wanted(int input) const override { return slot(input) != nullptr; }
+  bool wanted(int input) const override { return slot(input) && engine_.wanted(*slot(input)); }
   DType dtype(int input) const override { return engine_.wanted_dtype(*slot(input)); }
 
   Tensor accumulator(int input) const override {
     const auto& s = slot(input);
-    if (s->is_leaf()) return s->grad;
+    if (s->is_leaf()) return engine_.leaf_gradient(*s);
     const auto it = engine_.pending_.find(s.get());
     return it != engine_.pending_.end() && owned_sum(it->second.sum, s->dtype) ? it->second.sum : Tensor();
   }
@@ -83,7 +83,7 @@ void Engine::discover(const std::shared_ptr<Slot>& root) {
 }
 
 void Engine::expect(const std::shared_ptr<Slot>& leaf) {
-  if (!leaf || !leaf->hook) return;
+  if (!leaf || !leaf->hook || collected_ != nullptr) return;  // gradients() leaves grad() and hooks alone
   const auto [it, is_new] = hooked_.try_emplace(leaf.get(), 0);
   if (!is_new && it->second == 0)
     throw Error(
@@ -106,19 +106,21 @@ void Engine::complete(const Node& node) {
 DType Engine::wanted_dtype(const Slot& slot) const {
   const auto it = pending_.find(&slot);
   const bool shared = it != pending_.end() && it->second.consumers > 1;
-  return slot.is_leaf() || shared ? sum_dtype(slot.dtype) : slot.dtype;
+  return slot.is_leaf() || shared || collects(slot) ? sum_dtype(slot.dtype) : slot.dtype;
 }
 
 void Engine::deliver(const std::shared_ptr<Slot>& slot, Tensor gradient) {
   if (gradient.shape() != slot->shape)
     throw ShapeError("backward", "a gradient of shape " + to_string(gradient.shape()),
                      to_string(slot->shape));
+  if (!wanted(*slot)) return;
   const DType dtype = wanted_dtype(*slot);
-  Tensor& sum = slot->is_leaf() ? slot->grad : pending_[slot.get()].sum;
+  Tensor& sum = slot->is_leaf() ? leaf_gradient(*slot) : pending_[slot.get()].sum;
   if (!sum) {
     // A gradient that somebody else can see must not become a sum that later deliveries add to.
+    const bool result = slot->is_leaf() || collects(*slot);
     const bool keep =
-        gradient.dtype() == dtype && (!slot->is_leaf() || (gradient.is_unique() && gradient.is_contiguous()));
+        gradient.dtype() == dtype && (!result || (gradient.is_unique() && gradient.is_contiguous()));
     sum = keep ? std::move(gradient) : converted(gradient, dtype);
     return;
   }
@@ -136,13 +138,14 @@ void Engine::splice(const Node& node, const std::shared_ptr<Slot>& root, const T
 void Engine::run(const std::shared_ptr<Slot>& root, const Tensor& gradient) {
   discover(root);
   deliver(root, gradient);
-  if (root->is_leaf() && root->hook) root->hook();
+  if (root->is_leaf() && root->hook && collected_ == nullptr) root->hook();
   while (!ready_.empty()) {
     const std::shared_ptr<Slot> slot = ready_.top();
     ready_.pop();
     const std::shared_ptr<Node> node = slot->producer;
     node->used = true;
     Tensor sum = std::move(pending_[slot.get()].sum);
+    if (collects(*slot)) (*collected_)[slot.get()] = sum;
     if (sum && sum.dtype() != slot->dtype) sum = converted(sum, slot->dtype);
     if (sum) {
       NodeGradients gradients(*this, *node);

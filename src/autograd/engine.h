@@ -15,8 +15,14 @@
 
 namespace halftone::detail {
 
+// Gradients of chosen slots, leaves or not, in float32.
+using Collected = std::unordered_map<const Slot*, Tensor>;
+
 class Engine {
  public:
+  Engine() = default;
+  // Delivers to the entries of `collected`; no grad() of a leaf is touched.
+  explicit Engine(Collected& collected) : collected_(&collected) {}
   void run(const std::shared_ptr<Slot>& root, const Tensor& gradient);
 
   // For a checkpoint node in the middle of run(): continues with the graph that produced `root`, which has
@@ -35,6 +41,9 @@ class Engine {
   void discover(const std::shared_ptr<Slot>& root);
   void expect(const std::shared_ptr<Slot>& leaf);  // one more node that will deliver to it
   void complete(const Node& node);  // node has been visited: calls the hooks that waited for it
+  bool collects(const Slot& slot) const { return collected_ != nullptr && collected_->count(&slot) != 0; }
+  bool wanted(const Slot& slot) const { return collected_ == nullptr || !slot.is_leaf() || collects(slot); }
+  Tensor& leaf_gradient(Slot& slot) { return collected_ == nullptr ? slot.grad : (*collected_)[&slot]; }
   DType wanted_dtype(const Slot& slot) const;
   void deliver(const std::shared_ptr<Slot>& slot, Tensor gradient);
 
@@ -43,6 +52,7 @@ class Engine {
       return a->producer->id < b->producer->id;
     }
   };
+  Collected* collected_ = nullptr;
   std::unordered_map<const Slot*, Pending> pending_;
   std::unordered_map<const Slot*, int> hooked_;  // leaves with a hook: nodes not yet visited
   std::priority_queue<std::shared_ptr<Slot>, std::vector<std::shared_ptr<Slot>>, LowerNumber> ready_;

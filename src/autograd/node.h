@@ -18,6 +18,14 @@ namespace halftone::detail {
 
 class Engine;
 struct Node;
+struct Slot;
+
+// Where a node puts the gradients of its inputs as tensors with a history (op/gradients.cpp).
+class GraphGradients : public Gradients {
+ public:
+  // For a checkpoint: goes on with the graph that produced `root`, recomputed in the place of `node`.
+  virtual void splice(const Node& node, const std::shared_ptr<Slot>& root, const Tensor& gradient) = 0;
+};
 
 struct Slot : AutogradSlot {
   Slot(DType dtype, const Shape& shape) : dtype(dtype), shape(shape) {}
@@ -40,6 +48,10 @@ struct Node {
   // Delivers the gradients of the inputs, given that of the output.
   virtual void backward(const Tensor& gradient, Gradients& gradients, Engine& engine) = 0;
   virtual void release() = 0;  // drops saved tensors
+
+  // The same as a graph: `output` is the slot that this node produced. Throws Unsupported.
+  virtual void differentiate(const std::shared_ptr<Slot>& output, const Tensor& gradient,
+                             GraphGradients& gradients) = 0;
 
   std::uint64_t id;
   std::string_view name;

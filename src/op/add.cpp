@@ -16,6 +16,10 @@ const Op add_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}}, {{3, 5}}}}, {{{{4, 1, 3}}, {{2, 1}}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{call.gradient, call.gradient};
+        },
 });
 const Register registered(add_op);
 

@@ -9,9 +9,12 @@
 #include <utility>
 
 #include "autograd/node.h"
+#include "autograd/op_trace.h"
 #include "halftone/op.h"
+#include "halftone/ops.h"
 #include "halftone/warning.h"
 #include "op/cast_cache.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -70,16 +73,54 @@ struct OpNode final : detail::Node {
   OpNode(const Op& op, std::vector<std::shared_ptr<detail::Slot>> slots)
       : Node(op.name, std::move(slots)), op(op) {}
 
-  void backward(const Tensor& gradient, Gradients& gradients, detail::Engine&) override {
+  void check_versions() const {
     for (const auto& [tensor, version] : versions)
       if (tensor.version() != version)
         throw Error(op.name, "an operand saved for backward was modified in place",
                     "operands as they were in the forward pass",
                     "modifying a copy, or calling backward before the update");
+  }
+
+  void backward(const Tensor& gradient, Gradients& gradients, detail::Engine&) override {
+    check_versions();
     const std::string layer = quantizer ? layer_of(*this) : std::string();
     BackwardCall call{*backend, kept,      output, gradient,        options,
                       saved,    gradients, shapes, quantizer.get(), layer};
     op.backward(call);
+  }
+
+  void differentiate(const std::shared_ptr<detail::Slot>& slot, const Tensor& gradient,
+                     detail::GraphGradients& gradients) override {
+    if (!op.differentiate)
+      throw Unsupported(op.name, "a gradient that can be differentiated again",
+                        "an op with a second derivative (Op::differentiate)",
+                        "gradients() without create_graph, or the same formula written in other ops");
+    check_versions();
+    // What was kept, and the history of what it was cast from.
+    auto restored = [&](const Tensor& kept, const std::shared_ptr<detail::Slot>& history) {
+      if (!kept) return Tensor();
+      const Tensor alias = kept.detach();
+      alias.set_slot(history);
+      return op.cast == CastPolicy::compute ? alias : widened(alias);
+    };
+    const ThreadStateScope scope;
+    thread_state().backend = backend;
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < kept.size(); ++i) operands.push_back(restored(kept[i], inputs[i]));
+    const std::string layer = quantizer ? layer_of(*this) : std::string();
+    const DifferentiateCall call{operands,
+                                 restored(output, slot),
+                                 op.cast == CastPolicy::compute ? gradient : widened(gradient),
+                                 options,
+                                 saved,
+                                 shapes,
+                                 gradients,
+                                 quantizer.get(),
+                                 layer};
+    const std::vector<Tensor> results = op.differentiate(call);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (const int input = static_cast<int>(i); results[i] && gradients.wanted(input))
+        gradients.deliver(input, summed_onto(results[i], shapes[i]));
   }
 
   void release() override {
@@ -161,6 +202,23 @@ void warn_of_narrow_weights(std::span<const Tensor> inputs) {
   }
 }
 
+// op.forward, or inside a recomputed checkpoint the result that was kept.
+Tensor run(const Op& op, Call& call, std::span<const Tensor> inputs) {
+  if (!detail::OpTrace::active()) return op.forward(call);
+  for (const Tensor& input : inputs) detail::OpTrace::uses(input);
+  const std::uint64_t first = thread_state().random_index;
+  Tensor output;
+  if (const detail::OpResult* kept = detail::OpTrace::begin(op.name)) {
+    output = kept->output.detach();
+    call.saved = kept->saved;
+    take_random(kept->random_numbers);
+  } else {
+    output = op.forward(call);
+  }
+  detail::OpTrace::end(op.name, {output, call.saved, thread_state().random_index - first});
+  return output;
+}
+
 }  // namespace
 
 Tensor Call::operand(int input, Along along) const {
@@ -177,6 +235,29 @@ Tensor BackwardCall::operand(int input, Along along) const {
 
 Tensor BackwardCall::gradient_operand(Along along) const {
   return quantizer == nullptr ? gradient : quantizer->quantize(gradient, OperandRole::gradient, along, layer);
+}
+
+namespace {
+
+// The rounded tensor with the history of the exact one.
+Tensor straight_through(const Tensor& rounded, const Tensor& x) {
+  const Tensor alias = rounded.detach();
+  alias.set_slot(x.slot());
+  return alias;
+}
+
+}  // namespace
+
+Tensor DifferentiateCall::operand(int input, Along along) const {
+  const Tensor& x = inputs[static_cast<std::size_t>(input)];
+  if (quantizer == nullptr) return x;
+  const OperandRole role = input == 0 ? OperandRole::activation : OperandRole::weight;
+  return straight_through(quantizer->quantize(x, role, along, layer), x);
+}
+
+Tensor DifferentiateCall::gradient_operand(Along along) const {
+  if (quantizer == nullptr) return gradient;
+  return straight_through(quantizer->quantize(gradient, OperandRole::gradient, along, layer), gradient);
 }
 
 Tensor apply(const Op& op, std::initializer_list<Tensor> inputs, const std::any& options) {
@@ -209,7 +290,7 @@ Tensor apply(const Op& op, std::span<const Tensor> inputs, const std::any& optio
             .result = formats.result,
             .quantizer = formats.quantized ? thread_state().quantizer.get() : nullptr,
             .layer = layer};
-  Tensor output = op.forward(call);
+  Tensor output = run(op, call, inputs);
   if (NonFiniteWatch::watching()) NonFiniteWatch::see(output, op.name, "forward", layer_of(inputs));
   if (CastLog::active()) log_call(op, formats, inputs, cast, output.dtype());
   if (recorded) record(op, inputs, cast, output, options, std::move(call.saved), formats.quantized);

@@ -61,6 +61,11 @@ const Op avg_pool2d_op{
           return std::vector<Example>{{{{{2, 4, 6, 3}}}, PoolOptions{2}},
                                       {{{{1, 6, 3, 40}}}, PoolOptions{3}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const int size = call.as<PoolOptions>().size;
+          return std::vector{scale(enlarged(call.gradient, size), 1.0 / (size * size))};
+        },
 };
 const Register registered(avg_pool2d_op);
 

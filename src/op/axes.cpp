@@ -5,6 +5,9 @@
 
 #include <utility>
 
+#include "halftone/ops.h"
+#include "op/differentiate.h"
+
 namespace halftone {
 namespace {
 
@@ -61,6 +64,12 @@ void reduce_backward(BackwardCall& call) {
   const double scale[] = {p.scale};
   call.backend.elementwise(kTimes, spread, dx, scale);
   call.gradients.deliver(0, std::move(dx));
+}
+
+std::vector<Tensor> reduce_differentiate(const DifferentiateCall& call) {
+  const Plan p = plan(call.shapes[0], call.as<ReduceOptions>());
+  const Tensor dx = spread(reshape(call.gradient, p.kept), call.shapes[0]);
+  return {p.scale == 1 ? dx : scale(dx, p.scale)};
 }
 
 }  // namespace halftone

@@ -17,5 +17,6 @@ struct ReduceOptions {
 
 Tensor reduce_forward(Call& call);
 void reduce_backward(BackwardCall& call);
+std::vector<Tensor> reduce_differentiate(const DifferentiateCall& call);
 
 }  // namespace halftone

@@ -12,6 +12,7 @@
 #include "backend/kernel_options.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -142,6 +143,19 @@ void backward(BackwardCall& call) {
   if (call.gradients.wanted(0)) call.gradients.deliver(0, std::move(dx));
 }
 
+std::vector<Tensor> differentiate(const DifferentiateCall& call) {
+  const Options& options = call.as<Options>();
+  const Tensor &x = call.inputs[0], &dy = call.gradient, g = dy * call.inputs[1];
+  if (!options.training) {
+    const Tensor h = (x - call.saved[0]) * call.saved[1];
+    return {g * call.saved[1], dy * h, dy};
+  }
+  std::vector<int> rows;
+  for (int axis = 0; axis + 1 < x.rank(); ++axis) rows.push_back(axis);
+  const Normalised n = normalised(x, rows, options.epsilon);
+  return {normalised_gradient(n, g, rows), dy * n.h, dy};
+}
+
 std::vector<Example> examples() {
   auto example = [](const Shape& shape, bool training) {
     const Shape c{shape[-1]};
@@ -159,6 +173,7 @@ const Op batch_norm_op{
     .forward = forward,
     .backward = backward,
     .examples = examples,
+    .differentiate = differentiate,
 };
 const Register registered(batch_norm_op);
 

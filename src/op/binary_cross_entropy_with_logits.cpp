@@ -15,9 +15,15 @@ constexpr Formula kValue =
 constexpr Formula kGradient = formula<3>(
     [](auto x, auto t, auto dy, const auto* p) { return dy * p[0] * (1 / (1 + std::exp(-x)) - t); });
 
-const Op bce_op = mean_loss_op("binary_cross_entropy_with_logits", kValue, kGradient, [] {
-  return std::vector<Example>{{{{{3, 5}, -4, 4}, {{3, 5}, 0, 1, float32, false}}}};
-});
+const Op bce_op = mean_loss_op(
+    "binary_cross_entropy_with_logits", kValue, kGradient,
+    [] {
+      return std::vector<Example>{{{{{3, 5}, -4, 4}, {{3, 5}, 0, 1, float32, false}}}};
+    },
+    [](const DifferentiateCall& call) {
+      const Tensor &x = call.inputs[0], &t = call.inputs[1];
+      return std::vector{(sigmoid(x) - t) * scale(call.gradient, 1.0 / static_cast<double>(x.count()))};
+    });
 const Register registered(bce_op);
 
 }  // namespace

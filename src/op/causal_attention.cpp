@@ -9,6 +9,7 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/contraction.h"
+#include "op/differentiate.h"
 #include "op/softmax_rows.h"
 
 namespace halftone {
@@ -55,6 +56,21 @@ const Op causal_attention_op{
     .examples =
         [] {
           return std::vector<Example>{{{{{2, 2, 5, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2], &dy = call.gradient;
+          auto wanted = [&](int input, auto&& gradient) {
+            return call.wanted(input) ? gradient() : Tensor();
+          };
+          const DType narrow = dy.dtype();
+          const Tensor scores = scale(product(q, exchanged(k), wide(q)), factor(q));
+          const Tensor p = cast(softmax(scores, true), narrow), dp = product(dy, exchanged(v), wide(q));
+          const Tensor ds = cast(scale(p * (dp - sum(p * dp, {-1}, true)), factor(q)), narrow);
+          return std::vector{
+              wanted(0, [&] { return product(ds, k, call.gradients.dtype(0)); }),
+              wanted(1, [&] { return product(exchanged(ds), q, call.gradients.dtype(1)); }),
+              wanted(2, [&] { return product(exchanged(cast(p, narrow)), dy, call.gradients.dtype(2)); })};
         },
 };
 const Register registered(causal_attention_op);

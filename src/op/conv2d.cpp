@@ -8,6 +8,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -16,12 +17,93 @@ struct Geometry {
   int stride = 1, padding = 0;
 };
 
-Convolution geometry(const std::any& options) {
-  const auto& g = *std::any_cast<Geometry>(&options);
+Convolution geometry(const Geometry& g) {
   Convolution call{};
   call.stride = g.stride;
   call.padding = g.padding;
   return call;
+}
+
+// The two gradients as ops, for the second derivative: bilinear like the convolution, so that the gradients
+// of each of the three are the other two.
+enum class Wanted : std::uint8_t { image, filter };
+struct ConvolutionGradient {
+  Wanted wanted;
+  Geometry geometry;
+  Shape shape;  // of the result
+  DType dtype;
+};
+
+Tensor run(const Backend& backend, const ConvolutionGradient& what, const Tensor& other, const Tensor& dy) {
+  Convolution c = geometry(what.geometry);
+  Tensor result(what.shape, what.dtype);
+  c.result = dy;
+  if (what.wanted == Wanted::image) {
+    c.image = result;
+    c.filter = other;
+    backend.convolution_image_gradient(c);
+  } else {
+    c.image = other;
+    c.filter = result;
+    backend.convolution_filter_gradient(c);
+  }
+  return result;
+}
+
+Tensor convolution(const Backend& backend, const Geometry& g, const Tensor& image, const Tensor& filter,
+                   const Shape& shape, DType dtype) {
+  Convolution c = geometry(g);
+  c.image = image;
+  c.filter = filter;
+  c.result = Tensor(shape, dtype);
+  backend.convolution(c);
+  return c.result;
+}
+
+std::vector<Tensor> differentiate_gradient(const DifferentiateCall& call);
+
+// Inputs: the filter and dy for the image, the image and dy for the filter.
+const Op conv2d_gradient_op{
+    .name = "conv2d_gradient",
+    .cast = CastPolicy::compute,
+    .keeps = {Operand::x0, Operand::x1},
+    .forward =
+        [](Call& call) {
+          return run(call.backend, call.as<ConvolutionGradient>(), call.inputs[0], call.inputs[1]);
+        },
+    .backward =
+        [](BackwardCall& call) {
+          const auto& what = call.as<ConvolutionGradient>();
+          const bool image = what.wanted == Wanted::image;
+          const Tensor &other = call.inputs[0], &dy = call.inputs[1], &given = call.gradient;
+          if (call.gradients.wanted(0)) {
+            const ConvolutionGradient back{image ? Wanted::filter : Wanted::image, what.geometry,
+                                           call.shapes[0], call.gradients.dtype(0)};
+            call.gradients.deliver(0, run(call.backend, back, given, dy));
+          }
+          if (call.gradients.wanted(1))
+            call.gradients.deliver(
+                1, convolution(call.backend, what.geometry, image ? given : other, image ? other : given,
+                               call.shapes[1], call.gradients.dtype(1)));
+        },
+    .examples = {},
+    .differentiate = differentiate_gradient,
+};
+
+std::vector<Tensor> differentiate_gradient(const DifferentiateCall& call) {
+  const auto& what = call.as<ConvolutionGradient>();
+  const bool image = what.wanted == Wanted::image;
+  const Tensor &other = call.inputs[0], &dy = call.inputs[1], &given = call.gradient;
+  std::vector<Tensor> gradients(2);
+  if (call.wanted(0)) {
+    const ConvolutionGradient back{image ? Wanted::filter : Wanted::image, what.geometry, call.shapes[0],
+                                   call.gradients.dtype(0)};
+    gradients[0] = apply(conv2d_gradient_op, {given, dy}, back);
+  }
+  if (call.wanted(1))
+    gradients[1] =
+        conv2d(image ? given : other, image ? other : given, {}, what.geometry.stride, what.geometry.padding);
+  return gradients;
 }
 
 const Op conv2d_op{
@@ -31,7 +113,7 @@ const Op conv2d_op{
     .keeps = {Operand::x0, Operand::x1},
     .forward =
         [](Call& call) {
-          Convolution c = geometry(call.options);
+          Convolution c = geometry(call.as<Geometry>());
           c.image = call.operand(0, Along::last);
           c.filter = call.operand(1, Along::last);
           c.bias = call.inputs[2];
@@ -44,7 +126,7 @@ const Op conv2d_op{
         },
     .backward =
         [](BackwardCall& call) {
-          Convolution c = geometry(call.options);
+          Convolution c = geometry(call.as<Geometry>());
           if (call.gradients.wanted(2)) deliver_reduced(call, 2, call.gradient);
           if (call.gradients.wanted(1)) {
             Convolution f = c;
@@ -69,6 +151,24 @@ const Op conv2d_op{
           return std::vector<Example>{{{{{2, 5, 4, 3}}, {{4, 3, 3, 3}}, {{4}}}, Geometry{1, 1}},
                                       {{{{1, 6, 6, 1}}, {{2, 3, 3, 1}}, {{2}}}, Geometry{1, 0}},
                                       {{{{2, 7, 7, 2}}, {{3, 3, 3, 2}}, {{3}}}, Geometry{2, 1}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          auto gradient = [&](Wanted wanted, int input, const Tensor& other, const Tensor& dy) {
+            const Shape& shape = call.shapes[static_cast<std::size_t>(input)];
+            return apply(
+                conv2d_gradient_op, {other, dy},
+                ConvolutionGradient{wanted, call.as<Geometry>(), shape, call.gradients.dtype(input)});
+          };
+          std::vector<Tensor> gradients(3);
+          if (call.wanted(2)) gradients[2] = sum(joined_rows(call.gradient), {0});
+          if (call.wanted(1))
+            gradients[1] =
+                gradient(Wanted::filter, 1, call.operand(0, Along::rows), call.gradient_operand(Along::rows));
+          if (call.wanted(0))
+            gradients[0] =
+                gradient(Wanted::image, 0, call.operand(1, Along::first), call.gradient_operand(Along::last));
+          return gradients;
         },
     .quantizes = true,
 };

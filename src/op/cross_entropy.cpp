@@ -10,6 +10,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -56,6 +57,23 @@ Tensor rows_of(const Tensor& x, std::int64_t width) {
   return x.view({width == 0 ? 0 : x.count() / width, width}, {width, 1}, x.offset());
 }
 
+// (softmax(x) - [j = t]) dy / rows, where the row counts.
+std::vector<Tensor> differentiate(const DifferentiateCall& call) {
+  const auto& [ignore_index, share] = call.as<Options>();
+  const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
+  Tensor hot = zeros(logits.shape(), uint8), counts = zeros(logits.shape(), uint8);
+  const std::int64_t classes = logits.size(-1);
+  const auto* target = targets.data<std::int32_t>();
+  auto* is_target = hot.mutable_data<std::uint8_t>();
+  auto* row_counts = counts.mutable_data<std::uint8_t>();
+  for (std::int64_t row = 0; row < targets.count(); ++row) {
+    if (target[row] == ignore_index) continue;
+    is_target[row * classes + target[row]] = 1;
+    std::fill_n(row_counts + row * classes, classes, std::uint8_t{1});
+  }
+  return {select((softmax(logits) - hot) * scale(call.gradient, share), counts)};
+}
+
 const Op cross_entropy_op{
     .name = "cross_entropy",
     .cast = CastPolicy::float32,
@@ -90,6 +108,7 @@ const Op cross_entropy_op{
           return std::vector<Example>{{{{{6, 5}, -4, 4}, {{6}, 0, 5, int32, false}}, Options{-100, 1.0 / 6}},
                                       {{{{2, 3, 4}, -4, 4}, {{2, 3}, 0, 4, int32, false}}, Options{1, 0.25}}};
         },
+    .differentiate = differentiate,
 };
 const Register registered(cross_entropy_op);
 

@@ -20,6 +20,11 @@ const Op div_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}}, {{3, 5}, 1, 2}}}, {{{{4, 3}}, {{3}, -2, -1}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor &a = call.inputs[0], &b = call.inputs[1], &dy = call.gradient;
+          return std::vector{dy / b, scale(dy * (a / b) / b, -1)};
+        },
 });
 const Register registered(div_op);
 

@@ -11,6 +11,7 @@
 #include "halftone/ops.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -58,6 +59,10 @@ const Op dropout_op{
     .examples =
         [] {
           return std::vector<Example>{{{{{4, 5}}}, 0.5}, {{{{3, 50}}}, 0.1}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{scale(select(call.gradient, call.saved[0]), 1 / (1 - call.as<double>()))};
         },
 };
 const Register registered(dropout_op);

@@ -10,6 +10,50 @@
 namespace halftone {
 namespace {
 
+Tensor list(const Tensor& indices) { return indices.view({indices.count()}, {1}, indices.offset()); }
+
+Tensor as_rows(const Tensor& x, std::int64_t width) {
+  return x.view({width == 0 ? 0 : x.count() / width, width}, {width, 1}, x.offset());
+}
+
+// rows, contiguous: those of the table at `indices`.
+void gather(const Backend& backend, const Tensor& table, const Tensor& indices, const Tensor& rows) {
+  backend.gather(table, list(indices), as_rows(rows, table.size(1)));
+}
+
+// table += rows at `indices`.
+void scatter(const Backend& backend, const Tensor& table, const Tensor& indices, const Tensor& rows) {
+  Tensor source = rows;
+  if (!rows.is_contiguous()) {
+    source = Tensor(rows.shape(), rows.dtype());
+    backend.copy(rows, source);
+  }
+  backend.scatter_add(table, list(indices), as_rows(source, table.size(1)));
+}
+
+// The other way round, for the second derivative: rows added up in a table of zeros.
+const Op scatter_op{
+    .name = "scatter_rows",
+    .cast = CastPolicy::keep,
+    .operands = 1,
+    .keeps = {Operand::x1},
+    .forward =
+        [](Call& call) {
+          const Tensor table = zeros(call.as<Shape>(), call.result);
+          scatter(call.backend, table, call.inputs[1], call.inputs[0]);
+          return table;
+        },
+    .backward =
+        [](BackwardCall& call) {
+          const Tensor rows(call.shapes[0], call.gradients.dtype(0));
+          gather(call.backend, call.gradient, call.inputs[1], rows);
+          call.gradients.deliver(0, rows);
+        },
+    .examples = {},
+    .differentiate =
+        [](const DifferentiateCall& call) { return std::vector{embedding(call.gradient, call.inputs[1])}; },
+};
+
 const Op embedding_op{
     .name = "embedding",
     .cast = CastPolicy::keep,
@@ -21,8 +65,7 @@ const Op embedding_op{
           std::vector<std::int64_t> shape(indices.shape().begin(), indices.shape().end());
           shape.push_back(table.size(1));
           Tensor y(Shape(std::span<const std::int64_t>(shape)), call.result);
-          call.backend.gather(table, indices.view({indices.count()}, {1}, indices.offset()),
-                              y.view({indices.count(), table.size(1)}, {table.size(1), 1}, 0));
+          gather(call.backend, table, indices, y);
           return y;
         },
     .backward =
@@ -31,20 +74,17 @@ const Op embedding_op{
           const Tensor sum = call.gradients.accumulator(0);
           Tensor dtable =
               sum ? sum : zeros(call.shapes[0], call.gradient.dtype() == float64 ? float64 : float32);
-          Tensor dy = call.gradient;
-          if (!dy.is_contiguous()) {
-            dy = Tensor(call.gradient.shape(), call.gradient.dtype());
-            call.backend.copy(call.gradient, dy);
-          }
-          const std::int64_t width = dtable.size(1);
-          call.backend.scatter_add(dtable, indices.view({indices.count()}, {1}, indices.offset()),
-                                   dy.view({indices.count(), width}, {width, 1}, dy.offset()));
+          scatter(call.backend, dtable, indices, call.gradient);
           if (!sum) call.gradients.deliver(0, std::move(dtable));
         },
     .examples =
         [] {
           return std::vector<Example>{{{{{5, 3}}, {{7}, 0, 5, int32, false}}},
                                       {{{{2, 4}}, {{2, 3}, 0, 2, int32, false}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{apply(scatter_op, {call.gradient, call.inputs[1]}, call.shapes[0])};
         },
 };
 const Register registered(embedding_op);

@@ -18,6 +18,7 @@ const Op exp_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}, -3, 3}}}};
         },
+    .differentiate = [](const DifferentiateCall& call) { return std::vector{call.gradient * call.output}; },
 });
 const Register registered(exp_op);
 

@@ -16,20 +16,40 @@ Real phi_cumulative(Real x) {
   return Real(0.5) * std::erfc(-x * Real(1 / std::numbers::sqrt2));
 }
 
+template <class Real>
+Real phi(Real x) {
+  return std::exp(-x * x / 2) * Real(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+}
+
+Tensor density(const Tensor& x) {
+  return scale(exp(scale(x * x, -0.5)), std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+}
+
+// Phi as an op, for the second derivative.
+const Op cumulative_op = elementwise_op({
+    .name = "normal_distribution",
+    .cast = CastPolicy::keep,
+    .forward = formula<1>([](auto x) { return phi_cumulative(x); }),
+    .gradients = {{formula<2>([](auto dy, auto x) { return dy * phi(x); }), {Operand::dy, Operand::x0}}},
+    .examples = {},
+    .differentiate =
+        [](const DifferentiateCall& call) { return std::vector{call.gradient * density(call.inputs[0])}; },
+});
+
 const Op gelu_op = elementwise_op({
     .name = "gelu",
     .cast = CastPolicy::inside_float32,
     .forward = formula<1>([](auto x) { return x * phi_cumulative(x); }),
-    .gradients = {{formula<2>([](auto dy, auto x) {
-                     using Real = decltype(x);
-                     const Real density =
-                         std::exp(-x * x / 2) * Real(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-                     return dy * (phi_cumulative(x) + x * density);
-                   }),
+    .gradients = {{formula<2>([](auto dy, auto x) { return dy * (phi_cumulative(x) + x * phi(x)); }),
                    {Operand::dy, Operand::x0}}},
     .examples =
         [] {
           return std::vector<Example>{{{{{3, 5}, -4, 4}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor& x = call.inputs[0];
+          return std::vector{call.gradient * (apply(cumulative_op, {x}) + x * density(x))};
         },
 });
 const Register registered(gelu_op);

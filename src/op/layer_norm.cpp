@@ -8,6 +8,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -76,6 +77,12 @@ const Op layer_norm_op{
         [] {
           return std::vector<Example>{{{{{3, 5}, -2, 2}, {{5}, 0.5, 1.5}, {{5}}}, 1e-5},
                                       {{{{2, 2, 130}}, {{130}}, {{130}}}, 1e-5}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor& dy = call.gradient;
+          const Normalised n = normalised(call.inputs[0], {-1}, call.as<double>());
+          return std::vector{normalised_gradient(n, dy * call.inputs[1], {-1}), dy * n.h, dy};
         },
 };
 const Register registered(layer_norm_op);

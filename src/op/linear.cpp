@@ -6,6 +6,7 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/contraction.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -45,6 +46,19 @@ const Op linear_op{
           return std::vector<Example>{{{{{3, 5}}, {{4, 5}}, {{4}}}},
                                       {{{{2, 3, 5}}, {{2, 5}}, {{2}}}},
                                       {{{{700, 3}}, {{2, 3}}, {{2}}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          std::vector<Tensor> gradients(3);
+          if (call.wanted(2)) gradients[2] = sum(joined_rows(call.gradient), {0});
+          if (call.wanted(1))
+            gradients[1] = product(exchanged(joined_rows(call.gradient_operand(Along::rows))),
+                                   joined_rows(call.operand(0, Along::rows)), call.gradients.dtype(1));
+          if (call.wanted(0))
+            gradients[0] = reshape(product(joined_rows(call.gradient_operand(Along::last)),
+                                           call.operand(1, Along::first), call.gradients.dtype(0)),
+                                   call.shapes[0]);
+          return gradients;
         },
     .quantizes = true,
 };

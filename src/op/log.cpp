@@ -18,6 +18,8 @@ const Op log_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}, 0.25, 4}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) { return std::vector{call.gradient / call.inputs[0]}; },
 });
 const Register registered(log_op);
 

@@ -48,6 +48,11 @@ const Op log_softmax_op{
         [] {
           return std::vector<Example>{{{{{2, 5}, -4, 4}}}, {{{{1, 600}}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor& dy = call.gradient;
+          return std::vector{dy - exp(call.output) * sum(dy, {-1}, true)};
+        },
 };
 const Register registered(log_softmax_op);
 

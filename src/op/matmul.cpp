@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// matmul: c = a b;  da = dc b^T, db = a^T dc. Products in the compute format, accumulation in float32.
+// matmul: c = a b;  da = dc b^T, db = a^T dc. Products in the compute format, accumulation in float32. The
+// options may hold the format of the result: gradients of leaves are float32 whatever is multiplied.
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/contraction.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -17,7 +19,8 @@ const Op matmul_op{
           const Tensor &a = call.inputs[0], &b = call.inputs[1];
           Shape shape = a.shape();
           shape[-1] = b.size(-1);
-          Tensor c(shape, call.result);
+          const auto* asked = std::any_cast<DType>(&call.options);
+          const Tensor c(shape, asked ? *asked : call.result);
           if (b.rank() == 2) {  // one matrix for all: a tall product instead of a batch of small ones
             const Tensor flat = as_matrix(call.backend, a);
             const Shape rows{flat.size(0), b.size(1)};
@@ -48,10 +51,23 @@ const Op matmul_op{
                                       {{{{2, 2, 3, 5}}, {{2, 2, 5, 3}}}},
                                       {{{{2, 300}}, {{300, 2}}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor &a = call.inputs[0], &b = call.inputs[1], &dc = call.gradient;
+          std::vector<Tensor> gradients(2);
+          if (call.wanted(0)) gradients[0] = product(dc, exchanged(b), call.gradients.dtype(0));
+          if (call.wanted(1))
+            gradients[1] = b.rank() == 2
+                               ? product(exchanged(joined_rows(a)), joined_rows(dc), call.gradients.dtype(1))
+                               : product(exchanged(a), dc, call.gradients.dtype(1));
+          return gradients;
+        },
 };
 const Register registered(matmul_op);
 
 }  // namespace
+
+Tensor product(const Tensor& a, const Tensor& b, DType result) { return apply(matmul_op, {a, b}, result); }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   bool fits =

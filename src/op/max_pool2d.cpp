@@ -8,6 +8,7 @@
 #include "backend/kernel_options.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 #include "op/pool.h"
 
 namespace halftone {
@@ -45,22 +46,35 @@ Tensor forward(Call& call) {
   return y;
 }
 
-void backward(BackwardCall& call) {
-  const int size = call.as<PoolOptions>().size;
-  Tensor dx(call.shapes[0], call.gradients.dtype(0));
-  const bool has_float64 = call.gradient.dtype() == float64 || dx.dtype() == float64;
-  const Kernel fused = has_float64 ? nullptr : call.backend.find("max_pool2d.backward");
+// dy where the largest elements were, on dx.
+void place(const Backend& backend, const Tensor& dy, const Tensor& argmax, const std::any& options,
+           Tensor& dx) {
+  const int size = std::any_cast<PoolOptions>(&options)->size;
+  const bool has_float64 = dy.dtype() == float64 || dx.dtype() == float64;
+  const Kernel fused = has_float64 ? nullptr : backend.find("max_pool2d.backward");
   if (fused != nullptr) {
-    const Tensor in[] = {call.gradient, call.saved[0]};
-    fused({in, std::span(&dx, 1), call.options});
+    const Tensor in[] = {dy, argmax};
+    fused({in, std::span(&dx, 1), options});
   } else {
-    const Tensor in[] = {as_column(call.backend, call.gradient), as_column(call.backend, call.saved[0])};
+    const Tensor in[] = {as_column(backend, dy), as_column(backend, argmax)};
     const Tensor view = windows(dx, size);
-    const Tensor rows({call.gradient.count(), size * size}, dx.dtype());
-    call.backend.rowwise(kBackward, in, std::span(&rows, 1));
-    call.backend.copy(rows.view(view.shape(), contiguous_strides(view.shape()), 0), view);
+    const Tensor rows({dy.count(), size * size}, dx.dtype());
+    backend.rowwise(kBackward, in, std::span(&rows, 1));
+    backend.copy(rows.view(view.shape(), contiguous_strides(view.shape()), 0), view);
   }
+}
+
+void backward(BackwardCall& call) {
+  Tensor dx(call.shapes[0], call.gradients.dtype(0));
+  place(call.backend, call.gradient, call.saved[0], call.options, dx);
   call.gradients.deliver(0, std::move(dx));
+}
+
+std::vector<Tensor> differentiate(const DifferentiateCall& call) {
+  const Tensor& argmax = call.saved[0];
+  Tensor largest(call.shapes[0], float32);
+  place(*thread_state().backend, ones(argmax.shape()), argmax, call.options, largest);
+  return {select(enlarged(call.gradient, call.as<PoolOptions>().size), largest)};
 }
 
 const Op max_pool2d_op{
@@ -74,6 +88,7 @@ const Op max_pool2d_op{
           return std::vector<Example>{{{{{2, 4, 6, 3}}}, PoolOptions{2}},
                                       {{{{1, 6, 3, 40}}}, PoolOptions{3}}};
         },
+    .differentiate = differentiate,
 };
 const Register registered(max_pool2d_op);
 

@@ -21,6 +21,7 @@ const Op mean_op{
                                       {{{{2, 3, 4}}}, ReduceOptions{{0, 2}, false, true}},
                                       {{{{2, 700}}}, ReduceOptions{{-1}, true, true}}};
         },
+    .differentiate = reduce_differentiate,
 };
 const Register registered(mean_op);
 

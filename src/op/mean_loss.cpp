@@ -6,7 +6,8 @@
 namespace halftone {
 
 Op mean_loss_op(std::string_view name, Formula value, Formula gradient,
-                std::function<std::vector<Example>()> examples) {
+                std::function<std::vector<Example>()> examples,
+                std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate) {
   return {
       .name = name,
       .cast = CastPolicy::float32,
@@ -32,6 +33,7 @@ Op mean_loss_op(std::string_view name, Formula value, Formula gradient,
             call.gradients.deliver(0, std::move(dx));
           },
       .examples = std::move(examples),
+      .differentiate = std::move(differentiate),
   };
 }
 

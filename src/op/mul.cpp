@@ -18,6 +18,10 @@ const Op mul_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}}, {{3, 5}}}}, {{{{2, 3, 4}}, {{3, 1}}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{call.gradient * call.inputs[1], call.gradient * call.inputs[0]};
+        },
 });
 const Register registered(mul_op);
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "halftone/ops.h"
+#include "op/differentiate.h"
+
 namespace halftone {
 
 Tensor windows(const Tensor& image, int size) {
@@ -27,6 +30,13 @@ void check_pool(std::string_view op, const Tensor& image, int size) {
   if (image.rank() != 4 || size < 1 || size > 15 || image.size(1) % size != 0 || image.size(2) % size != 0)
     throw ShapeError(op, fmt::format("{} with windows of {}", to_string(image.shape()), size),
                      "(batch, height, width, channels) and a size up to 15 that divides height and width");
+}
+
+Tensor enlarged(const Tensor& x, int size) {
+  const Shape& n = x.shape();
+  const Tensor points = reshape(x, {n[0], n[1], 1, n[2], 1, n[3]});
+  return reshape(spread(points, {n[0], n[1], size, n[2], size, n[3]}),
+                 {n[0], n[1] * size, n[2] * size, n[3]});
 }
 
 Tensor as_column(const Backend& backend, const Tensor& x) {

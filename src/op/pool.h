@@ -13,6 +13,9 @@ Tensor window_rows(const Backend& backend, const Tensor& image, int size);  // (
 Shape pooled_shape(const Shape& image, int size);
 void check_pool(std::string_view op, const Tensor& image, int size);  // throws ShapeError
 
+// The other way round, made of ops: every pixel of x as a window of size x size.
+Tensor enlarged(const Tensor& x, int size);
+
 // A tensor as one column, so that a row formula gets one element per row.
 Tensor as_column(const Backend& backend, const Tensor& x);
 

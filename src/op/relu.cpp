@@ -3,9 +3,12 @@
 // relu: y = max(x, 0), NaN stays NaN; dx = dy where y > 0, else 0. Exact in every format.
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
+
+constexpr Formula kPositive = formula<1>([](auto y) { return y > 0 ? decltype(y)(1) : decltype(y)(0); });
 
 const Op relu_op = elementwise_op({
     .name = "relu",
@@ -16,6 +19,12 @@ const Op relu_op = elementwise_op({
     .examples =
         [] {
           return std::vector<Example>{{{{{3, 5}}}}, {{{{2, 700}}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor positive(call.output.shape(), uint8);
+          thread_state().backend->elementwise(kPositive, std::span(&call.output, 1), positive);
+          return std::vector{select(call.gradient, positive)};
         },
 });
 const Register registered(relu_op);

@@ -50,6 +50,8 @@ const Op reshape_op{
         [] {
           return std::vector<Example>{{{{{3, 4}}}, Shape{2, -1}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) { return std::vector{reshape(call.gradient, call.shapes[0])}; },
 };
 const Register registered(reshape_op);
 

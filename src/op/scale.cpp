@@ -18,6 +18,10 @@ const Op scale_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}}}, Scalars{-2.5}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{scale(call.gradient, call.as<Scalars>()[0])};
+        },
 });
 const Register registered(scale_op);
 

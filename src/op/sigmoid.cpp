@@ -5,6 +5,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -17,6 +18,11 @@ const Op sigmoid_op = elementwise_op({
     .examples =
         [] {
           return std::vector<Example>{{{{{3, 5}, -4, 4}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor& y = call.output;
+          return std::vector{call.gradient * y * (constant(1, y) - y)};
         },
 });
 const Register registered(sigmoid_op);

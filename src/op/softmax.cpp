@@ -38,6 +38,11 @@ const Op softmax_op{
           return std::vector<Example>{
               {{{{2, 5}, -4, 4}}, false}, {{{{1, 600}}}, false}, {{{{2, 3, 3}}}, true}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor &y = call.output, &dy = call.gradient;
+          return std::vector{y * (dy - sum(y * dy, {-1}, true))};
+        },
 };
 const Register registered(softmax_op);
 

@@ -16,6 +16,10 @@ const Op sub_op = elementwise_op({
         [] {
           return std::vector<Example>{{{{{3, 5}}, {{3, 5}}}}, {{{{7}}, {{2, 7}}}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          return std::vector{call.gradient, scale(call.gradient, -1)};
+        },
 });
 const Register registered(sub_op);
 

@@ -20,6 +20,7 @@ const Op sum_op{
                                       {{{{2, 3, 4}}}, ReduceOptions{{0, 2}, false, false}},
                                       {{{{2, 700}}}, ReduceOptions{{-1}, true, false}}};
         },
+    .differentiate = reduce_differentiate,
 };
 const Register registered(sum_op);
 

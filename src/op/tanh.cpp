@@ -5,6 +5,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 
 namespace halftone {
 namespace {
@@ -17,6 +18,11 @@ const Op tanh_op = elementwise_op({
     .examples =
         [] {
           return std::vector<Example>{{{{{3, 5}, -3, 3}}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Tensor& y = call.output;
+          return std::vector{call.gradient * (constant(1, y) - y * y)};
         },
 });
 const Register registered(tanh_op);

@@ -33,6 +33,11 @@ const Op transpose_op{
         [] {
           return std::vector<Example>{{{{{3, 4}}}, Axes{0, 1}}, {{{{2, 3, 4}}}, Axes{0, 2}}};
         },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          const Axes& axes = call.as<Axes>();
+          return std::vector{transpose(call.gradient, axes.first, axes.second)};
+        },
 };
 const Register registered(transpose_op);
 

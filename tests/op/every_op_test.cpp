@@ -16,7 +16,7 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "halftone/parallel.h"
-#include "halftone/random.h"
+#include "op/examples.h"
 
 namespace halftone {
 namespace {
@@ -33,31 +33,6 @@ struct Outcome {
   std::vector<Tensor> gradients;  // undefined for inputs that have none
 };
 
-Tensor example_input(const ExampleInput& spec, std::size_t index, DType dtype) {
-  const Tensor values =
-      random_uniform(spec.shape, spec.low, spec.high, 11 + index, streams::example, float64);
-  if (spec.dtype.is_floating()) {
-    Tensor x = cast(values, dtype);
-    if (spec.differentiable) x.set_requires_grad();
-    return x;
-  }
-  std::vector<double> whole = values.to_vector();
-  for (double& v : whole) v = std::floor(v);
-  return from_values(whole, spec.shape, spec.dtype);
-}
-
-std::vector<Tensor> example_inputs(const Example& example, DType dtype) {
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < example.inputs.size(); ++i)
-    inputs.push_back(example_input(example.inputs[i], i, dtype));
-  return inputs;
-}
-
-// A scalar whose gradient with respect to y is different everywhere.
-Tensor weigh(const Tensor& y) {
-  return sum(mul(y, random_uniform(y.shape(), 0.5, 1.5, 5, streams::example, y.dtype())));
-}
-
 Outcome run(const Op& op, const Example& example, const Setting& setting) {
   return with_backend(setting.backend, [&] {
     std::vector<Tensor> inputs = example_inputs(example, setting.inputs);
@@ -72,21 +47,6 @@ Outcome run(const Op& op, const Example& example, const Setting& setting) {
     for (const Tensor& x : inputs) outcome.gradients.push_back(x.grad());
     return outcome;
   });
-}
-
-// |a - b| <= tolerance * u * max|b|, u the roundoff of `dtype`; infinities and NaNs in the same places.
-void expect_close(const Tensor& a, const Tensor& b, DType dtype, double tolerance) {
-  const std::vector<double> x = a.to_vector(), y = b.to_vector();
-  ASSERT_EQ(x.size(), y.size());
-  double largest = 0;
-  for (const double v : y)
-    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
-  const double bound = tolerance * epsilon(dtype.format()) / 2 * largest + min_subnormal(dtype.format());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
-    EXPECT_TRUE(same || std::abs(x[i] - y[i]) <= bound)
-        << "element " << i << ": " << x[i] << " instead of " << y[i];
-  }
 }
 
 void expect_same_bits(const Tensor& a, const Tensor& b) {
