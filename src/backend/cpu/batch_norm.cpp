@@ -162,6 +162,18 @@ Partial partial_sums(const Run& run, const Tensor& x, const Tensor& dy, const fl
   return result;
 }
 
+// body(values) for the elements of one channel, in order; values of `other` too, if it is defined.
+template <class Body>
+void each_row(const Run& run, std::int64_t channel, const Tensor& x, const Tensor& other, const Body& body) {
+  const auto value = [](const Tensor& t, std::int64_t i) {
+    float decoded;
+    decode_row(t.dtype(), static_cast<const std::byte*>(t.raw()) + i * t.dtype().bytes(), &decoded, 1);
+    return double{decoded};
+  };
+  for (std::int64_t i = channel; i < run.count; i += run.channels)
+    body(value(x, i), other.defined() ? value(other, i) : 0.0);
+}
+
 struct Statistics {
   std::vector<double> mean, variance;
 };
@@ -187,7 +199,19 @@ Statistics statistics_of(const Run& run, const Tensor& x) {
     }
     before += rows;
   }
-  for (double& v : s.variance) v = std::max(v / before, 0.0);
+  for (std::size_t c = 0; c < channels; ++c) {
+    double &mean = s.mean[c], &variance = s.variance[c];
+    if (std::isfinite(mean) && std::isfinite(variance)) {
+      variance = std::max(variance / before, 0.0);
+      continue;
+    }
+    const auto channel = static_cast<std::int64_t>(c);
+    double sum = 0, squares = 0;
+    each_row(run, channel, x, {}, [&](double v, double) { sum += v; });
+    mean = sum / before;
+    each_row(run, channel, x, {}, [&](double v, double) { squares += (v - mean) * (v - mean); });
+    variance = squares / before;
+  }
   return s;
 }
 
@@ -247,6 +271,14 @@ void batch_norm_backward(const KernelCall& call) {
   for (std::size_t i = 0; i < partial.first.size(); ++i) {
     sum[i % channels] += partial.first[i];
     product[i % channels] += partial.second[i];
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    if (std::isfinite(sum[c]) && std::isfinite(product[c])) continue;
+    sum[c] = product[c] = 0;
+    each_row(run, static_cast<std::int64_t>(c), x, dy, [&](double v, double g) {
+      sum[c] += g;
+      product[c] += g * (v - double{mean[c]});
+    });
   }
   Tensor dweight = call.out[1], dbias = call.out[2];
   auto *to_weight = dweight.mutable_data<float>(), *to_bias = dbias.mutable_data<float>();
