@@ -44,7 +44,7 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = 
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = false);
 
 // Along the last axis. causal: in each (queries, keys) matrix, key j counts for query i only if j <= i.
-// A row with no finite key gives zeros.
+// A row with no finite key gives zeros (log_softmax: -infinity) and zero gradients.
 Tensor softmax(const Tensor& x, bool causal = false);
 Tensor log_softmax(const Tensor& x);
 
@@ -74,7 +74,8 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 
 // Losses, float32 scalars: the mean over rows (elements, for the last three).
 // cross_entropy: logits (.., classes), int32 targets (..); targets equal to ignore_index do not count, and a
-// batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError.
+// batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError. A target masked
+// by -infinity makes the loss infinite.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, std::int32_t ignore_index = -100);
 Tensor mse_loss(const Tensor& x, const Tensor& target);
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);
