@@ -21,9 +21,6 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 inline void PrintTo(DType dtype, std::ostream* out) { *out << dtype.name(); }
-namespace amp {
-inline void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.name; }
-}  // namespace amp
 
 // Every row of the table with signs and fractions: float64 down to float4, and fixed point.
 inline std::vector<DType> signed_formats() {
