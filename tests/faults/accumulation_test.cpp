@@ -138,6 +138,13 @@ TEST_P(SeventyThousandOnes, ShareASoftmaxEqually) {
   EXPECT_EQ(mixed.back(), 1) << "512 shares of 1/512: adding up in bfloat16 gives 1/256 each";
 }
 
+TEST(SharesOfAttention, AreRoundedToTheFormatItIsComputedIn) {  // the limit that docs/faults.md states
+  for (const auto& [dtype, expected] : {std::pair{float8_e4m3fn, 0.0}, std::pair{bfloat16, 1.0}}) {
+    const Tensor keys = ones({1, 1, 1024, 2}, dtype);
+    EXPECT_EQ(causal_attention(keys, keys, keys).to_vector().back(), expected) << dtype.name();
+  }
+}
+
 TEST_P(SeventyThousandOnes, AreAveragedByEveryLoss) {
   const Tensor x = ones_of({kCount, 1}), zero = zeros({kCount, 1}, format());
   const double tolerance = 1e-6;  // of float32 sums
