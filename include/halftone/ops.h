@@ -23,6 +23,8 @@ Tensor gelu(const Tensor& x);  // exact: x Phi(x) (Hendrycks and Gimpel 2016)
 Tensor sigmoid(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor dropout(const Tensor& x, double probability);  // identity outside training
+// a where the condition (an integer tensor, uint8 say) is not 0, else b.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
@@ -36,6 +38,10 @@ Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1
 Tensor flatten(const Tensor& x);                      // (batch, everything else)
 Tensor transpose(const Tensor& x, int axis0, int axis1);
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
+
+// Tensors one after the other along an axis, or along a new one.
+Tensor concat(const std::vector<Tensor>& tensors, int axis = 0);
+Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
 
 Tensor cast(const Tensor& x, DType dtype);
 

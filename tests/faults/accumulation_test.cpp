@@ -67,7 +67,8 @@ TEST_P(SeventyThousandOnes, AreCountedInEveryGradientOfAContraction) {
 TEST_P(SeventyThousandOnes, AreCountedInTheGradientOfEveryOpThatBroadcasts) {
   int ops = 0;
   for (const Op* op : registered_ops()) {
-    if (op->cast != CastPolicy::widest) continue;
+    const Example example = op->examples()[0];
+    if (op->cast != CastPolicy::widest || example.inputs.size() != 2 || example.options.has_value()) continue;
     ++ops;
     Tensor few = leaf({1}, 1, format());
     sum(apply(*op, {ones_of({kCount, 1}), few})).backward();

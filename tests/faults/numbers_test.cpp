@@ -34,6 +34,44 @@ TEST(Promotion, HoldsBothOperandsOfEveryPair) {  // fault C11: float16 with bflo
   EXPECT_EQ(y.item(), 3);
 }
 
+TEST(Promotion, ConcatAndWhereHoldAllTheirOperands) {  // fault C11: concat(float16 [1], bfloat16 [2])
+  const Tensor half = ones({1}, float16), brain = full({1}, 2, bfloat16);
+  for (const bool inside : {false, true}) {
+    const amp::AutocastScope scope(inside ? float16 : float32);
+    const Tensor joined = concat({half, brain});
+    EXPECT_EQ(joined.dtype(), float32);
+    EXPECT_EQ(joined.to_vector(), (std::vector<double>{1, 2}));
+    EXPECT_EQ(where(from_values({0, 1}, uint8), half, brain).to_vector(), (std::vector<double>{2, 1}));
+    EXPECT_EQ(where(ones({1}, uint8), half, brain).dtype(), float32);
+    EXPECT_EQ(concat({half, half}).dtype(), float16);
+  }
+  std::vector<Tensor> many;  // more than an op takes
+  Tensor shared = leaf({3}, bfloat16);
+  for (int i = 0; i < 50; ++i) many.push_back(i % 2 == 0 ? shared : full({1}, i, bfloat16));
+  const Tensor joined = concat(many), stacked = stack(many, 1);
+  ASSERT_EQ(joined.shape(), (Shape{50}));
+  ASSERT_EQ(stacked.shape(), (Shape{1, 50}));
+  EXPECT_EQ(joined.to_vector(), stacked.to_vector());
+  for (std::size_t i = 0; i < 50; ++i)
+    EXPECT_EQ(joined.to_vector()[i], i % 2 == 0 ? 3 : static_cast<double>(i));
+  sum(joined).backward();
+  EXPECT_EQ(shared.grad().item(), 25);
+  EXPECT_THROW(concat({}), ValueError);
+  EXPECT_THROW(concat({ones({2, 2}), ones({2, 3})}), ShapeError);
+  EXPECT_THROW(concat({ones({2})}, 1), ShapeError);
+  EXPECT_THROW(stack({ones({2}), ones({3})}), ShapeError);
+  EXPECT_THROW(where(ones({1}), half, brain), DTypeError);
+}
+
+TEST(Promotion, WhatWhereDoesNotTakeLeavesNoTrace) {  // kind of D2: 0 times infinity is NaN
+  Tensor a = leaf({1, kNan, kInf}), b = leaf({kInf, 2, 3});
+  const Tensor y = where(from_values({1, 0, 0}, uint8), a, b);
+  EXPECT_EQ(y.to_vector(), (std::vector<double>{1, 2, 3}));
+  sum(y * y).backward();
+  EXPECT_EQ(a.grad().to_vector(), (std::vector<double>{2, 0, 0}));
+  EXPECT_EQ(b.grad().to_vector(), (std::vector<double>{0, 4, 6}));
+}
+
 TEST(OneRounding, SoftmaxIsTheExactOneRoundedOnce) {  // faults D31, C21
   for (const DType dtype : signed_formats()) {
     if (dtype == float64) continue;
@@ -94,7 +132,7 @@ TEST(Overflows, CanBeReadInFloat32AtTheOpThatMakesThem) {     // fault D5
   EXPECT_EQ(watch.first()->op, "matmul");
 }
 
-TEST(Gradients, AreJudgedElementByElementAfterTheyAreSummed) {  // faults B14, E11
+TEST(LargeGradients, AreJudgedElementByElementAfterTheyAreSummed) {  // faults B14, E11
   // Two lookups of one row, 40000 each: 80000 is no float16 number, but a float32 gradient.
   Tensor table = leaf({2, 1}, 0, float16);
   backward(embedding(table, zeros({2}, int32)), full({2, 1}, 40000, float16));
