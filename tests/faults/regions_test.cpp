@@ -197,6 +197,34 @@ TEST_P(Regions, UsersOpsDeclareTheirPolicy) {  // fault C18
 
 INSTANTIATE_TEST_SUITE_P(In, Regions, testing::ValuesIn(compute_formats()), name_of_format);
 
+TEST(RegionsOfRecipes, AreNoExceptionToAnyOfThis) {  // C1, C2, C10, E3 with operands of 8 to 4 bits, too
+  for (const amp::Recipe& recipe : amp::kRecipes) {
+    SCOPED_TRACE(recipe.name);
+    Tensor w = leaf({1, 1}, 1), disabled = leaf({1, 1}, 1.001f);
+    const amp::Casting casting(recipe, {{"w", w}});
+    const double off = recipe.operands.forward == "nvfp4" ? 1.0 / 8 : 0;  // its 1 is off by 1/16
+    const Tensor one = ones({1, 1}), four = full({4, 1}, 16384);
+    Tensor y, z;
+    amp::autocast(casting, [&] {
+      no_grad([&] { linear(one, w); });
+      EXPECT_NEAR(linear(one, w).item(), 1, off);
+      no_grad([&] { add_(w, one); });
+      EXPECT_NEAR(linear(one, w).item(), 2, 2 * off);
+      amp::autocast(casting, [] {});
+      y = linear(one, w);
+      z = amp::autocast(float32, [&] { return linear(four, disabled); });
+    });
+    EXPECT_EQ(thread_state().quantizer, nullptr);
+    EXPECT_FALSE(thread_state().autocast.has_value());
+    EXPECT_EQ(z.to_vector()[0], static_cast<double>(16384 * 1.001f)) << "a disabled part is float32";
+    sum(y).backward();
+    EXPECT_NEAR(w.grad().item(), 1, off);
+    amp::autocast(casting, [&] { sum(z).backward(); });
+    EXPECT_EQ(disabled.grad().item(), 65536);
+    EXPECT_TRUE(w.storage()->casts.empty());
+  }
+}
+
 TEST(RegionsOnThreads, EachHasItsOwnAndSharesTheWeights) {  // fault C9, and a copy cache under contention
   Tensor w = leaf({8, 8}, 1);
   std::atomic<int> wrong = 0;
