@@ -23,6 +23,8 @@ Tensor gelu(const Tensor& x);  // exact: x Phi(x) (Hendrycks and Gimpel 2016)
 Tensor sigmoid(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor dropout(const Tensor& x, double probability);  // identity outside training
+// a where the condition (an integer tensor, uint8 say) is not 0, else b.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
@@ -37,6 +39,10 @@ Tensor flatten(const Tensor& x);                      // (batch, everything else
 Tensor transpose(const Tensor& x, int axis0, int axis1);
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end);
 
+// Tensors one after the other along an axis, or along a new one.
+Tensor concat(const std::vector<Tensor>& tensors, int axis = 0);
+Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
+
 Tensor cast(const Tensor& x, DType dtype);
 
 // Reductions over the given axes (none: all), which are removed, or kept with size 1. Result float32.
@@ -44,7 +50,7 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = 
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keep_axes = false);
 
 // Along the last axis. causal: in each (queries, keys) matrix, key j counts for query i only if j <= i.
-// A row with no finite key gives zeros.
+// A row with no finite key gives zeros (log_softmax: -infinity) and zero gradients.
 Tensor softmax(const Tensor& x, bool causal = false);
 Tensor log_softmax(const Tensor& x);
 
@@ -74,7 +80,8 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 
 // Losses, float32 scalars: the mean over rows (elements, for the last three).
 // cross_entropy: logits (.., classes), int32 targets (..); targets equal to ignore_index do not count, and a
-// batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError.
+// batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError. A target masked
+// by -infinity makes the loss infinite.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, std::int32_t ignore_index = -100);
 Tensor mse_loss(const Tensor& x, const Tensor& target);
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);

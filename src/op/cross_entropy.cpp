@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cross_entropy: the mean over counting rows of  ln sum_j exp(x_j - m) - (x_t - m),  m = max_j x_j, in logits
-// form so that no probability is ever rounded;  dx_j = dy (softmax(x)_j - [j = t]) / rows.
+// form so that no probability is ever rounded;  dx_j = dy (softmax(x)_j - [j = t]) / rows. A row of -infinity
+// alone has the loss infinity, as any masked target has, and zero gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
+#include "op/softmax_rows.h"
 
 namespace halftone {
 namespace {
@@ -33,6 +36,10 @@ constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) 
   const Real target = r.in[1][0];
   r.out[0][0] = 0;
   if (target == r.parameters[0]) return;
+  if (all_masked(x)) {
+    r.out[0][0] = std::numeric_limits<Real>::infinity();
+    return;
+  }
   const Real peak = *std::max_element(x.begin(), x.end());
   r.out[0][0] =
       static_cast<Real>(std::log(exp_sum(x, peak)) - double{x[static_cast<std::size_t>(target)] - peak});
@@ -43,7 +50,7 @@ constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r)
   const auto x = r.in[0];
   const auto dx = r.out[0];
   const Real target = r.in[1][0], dy = r.in[2][0] * r.parameters[1];
-  if (target == r.parameters[0]) {
+  if (target == r.parameters[0] || all_masked(x)) {
     std::fill(dx.begin(), dx.end(), Real(0));
     return;
   }

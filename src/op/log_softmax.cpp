@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // log_softmax: y_i = x_i - m - ln sum_j exp(x_j - m), m = max_j x_j;  dx_i = dy_i - exp(y_i) sum_j dy_j.
+// A row of -infinity alone (all keys masked) stays what it is, the logarithm of the zeros that softmax gives,
+// and has zero gradients.
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/softmax_rows.h"
 
 namespace halftone {
 namespace {
 
 constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto x = r.in[0];
+  if (all_masked(x)) {
+    std::copy(x.begin(), x.end(), r.out[0].begin());
+    return;
+  }
   const Real peak = *std::max_element(x.begin(), x.end());
   double total = 0;
   for (const Real v : x) total += double{std::exp(v - peak)};
@@ -22,6 +29,10 @@ constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) 
 
 constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto y = r.in[0], dy = r.in[1];
+  if (all_masked(y)) {
+    std::fill(r.out[0].begin(), r.out[0].end(), Real(0));
+    return;
+  }
   double total = 0;
   for (const Real g : dy) total += double{g};
   for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = dy[i] - std::exp(y[i]) * static_cast<Real>(total);

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row arithmetic of softmax, used by softmax and attention:
+// The row arithmetic of softmax, used by softmax and attention, and what all of its kind call masked:
 //   y_i = exp(x_i - m) / sum_j exp(x_j - m),  m = max_j x_j;   dx = y (dy - <y, dy>).
 // Subtracting the maximum keeps every exponent at or below zero. A row without a finite maximum (all keys
 // masked by -infinity) gives zeros, and zero gradients, instead of NaN. Sums are carried in double.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "halftone/formula.h"
 
 namespace halftone {
+
+// Nothing is left of the row: every element is -infinity.
+template <class Real>
+bool all_masked(std::span<const Real> row) {
+  return std::all_of(row.begin(), row.end(),
+                     [](Real v) { return v == -std::numeric_limits<Real>::infinity(); });
+}
 
 // parameters: factor on x; 1 if causal; number of queries (row r is query r mod queries).
 inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Real>& r) {

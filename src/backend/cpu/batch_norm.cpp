@@ -162,6 +162,23 @@ Partial partial_sums(const Run& run, const Tensor& x, const Tensor& dy, const fl
   return result;
 }
 
+// body(values) for the elements of one channel, in order; values of `other` too, if it is defined. Stops and
+// returns false at one that is not finite: that is what was wrong then, and nothing to be done about.
+template <class Body>
+bool each_row(const Run& run, std::size_t channel, const Tensor& x, const Tensor& other, const Body& body) {
+  const auto value = [](const Tensor& t, std::int64_t i) {
+    float decoded;
+    decode_row(t.dtype(), static_cast<const std::byte*>(t.raw()) + i * t.dtype().bytes(), &decoded, 1);
+    return double{decoded};
+  };
+  for (auto i = static_cast<std::int64_t>(channel); i < run.count; i += run.channels) {
+    const double first = value(x, i), second = other.defined() ? value(other, i) : 0;
+    if (!std::isfinite(first) || !std::isfinite(second)) return false;
+    body(first, second);
+  }
+  return true;
+}
+
 struct Statistics {
   std::vector<double> mean, variance;
 };
@@ -187,7 +204,16 @@ Statistics statistics_of(const Run& run, const Tensor& x) {
     }
     before += rows;
   }
-  for (double& v : s.variance) v = std::max(v / before, 0.0);
+  for (std::size_t c = 0; c < channels; ++c) {
+    double &mean = s.mean[c], &variance = s.variance[c];
+    variance = std::max(variance / before, 0.0);
+    if (std::isfinite(mean) && std::isfinite(variance)) continue;
+    double sum = 0, squares = 0;
+    if (!each_row(run, c, x, {}, [&](double v, double) { sum += v; })) continue;
+    mean = sum / before;
+    each_row(run, c, x, {}, [&](double v, double) { squares += (v - mean) * (v - mean); });
+    variance = squares / before;
+  }
   return s;
 }
 
@@ -247,6 +273,15 @@ void batch_norm_backward(const KernelCall& call) {
   for (std::size_t i = 0; i < partial.first.size(); ++i) {
     sum[i % channels] += partial.first[i];
     product[i % channels] += partial.second[i];
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    if (std::isfinite(sum[c]) && std::isfinite(product[c])) continue;
+    double of_dy = 0, of_products = 0;
+    const bool finite = each_row(run, c, x, dy, [&](double v, double g) {
+      of_dy += g;
+      of_products += g * (v - double{mean[c]});
+    });
+    if (finite) sum[c] = of_dy, product[c] = of_products;
   }
   Tensor dweight = call.out[1], dbias = call.out[2];
   auto *to_weight = dweight.mutable_data<float>(), *to_bias = dbias.mutable_data<float>();

@@ -2,6 +2,8 @@
 //
 // The innermost dimension is kept: rows are added up, one onto the other. Short rows that follow each other
 // in memory are taken several at a time, as one long row; its folds are added up at the end.
+#include <cmath>
+
 #include "backend/cpu/reduce.h"
 #include "backend/cpu/sums.h"
 
@@ -70,6 +72,9 @@ struct Across {
   // loop.width apart.
   void finish(std::int64_t group, std::int64_t first, std::int64_t count, const float* partial,
               std::int64_t parts) const;
+  // The sum of one column, in double throughout: for a sum that leaves float32 on the way (two values of 3e38
+  // do), whose mean may fit again. `total` where it was an element that was not finite.
+  double in_double(std::int64_t group, std::int64_t column, double total) const;
 };
 
 Across::Across(const ReduceLoop& reduction) : loop(reduction), rows(reduction.rows.count()) {
@@ -113,7 +118,23 @@ void Across::finish(std::int64_t group, std::int64_t first, std::int64_t count, 
     for (std::int64_t i = 0; i < count; ++i)
       total[i] = combine(loop.kind, total[i], partial[part * loop.width + i]);
   const std::int64_t base = loop.group_offset(group, 1);
-  for (std::int64_t i = 0; i < count; ++i) loop.store(base + (first + i) * loop.result_stride, total[i]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool overflow = loop.kind == Reduction::sum && !std::isfinite(total[i]);
+    loop.store(base + (first + i) * loop.result_stride,
+               overflow ? in_double(group, first + i, total[i]) : total[i]);
+  }
+}
+
+double Across::in_double(std::int64_t group, std::int64_t column, double total) const {
+  const std::int64_t base = loop.group_offset(group, 0) + column * loop.stride;
+  double sum = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    float value;
+    decode_row(loop.dtype, loop.at(base + loop.row_offset(row)), &value, 1);
+    if (!std::isfinite(value)) return total;
+    sum += double{value};
+  }
+  return sum;
 }
 
 }  // namespace

@@ -2,10 +2,22 @@
 //
 // The innermost dimension is reduced: each row is cut into tiles, and the tiles of a group are numbered
 // through.
+#include <cmath>
+
 #include "backend/cpu/reduce.h"
 #include "backend/cpu/sums.h"
 
 namespace halftone::cpu {
+namespace {
+
+// A tile whose sum leaves float32 (two values of 3e38 do) is added up in double: its mean may fit again.
+double in_double(std::span<const float> tile) {
+  double total = 0;
+  for (const float v : tile) total += double{v};
+  return total;
+}
+
+}  // namespace
 
 void reduce_along(const ReduceLoop& loop) {
   const RowFunction<float> run =
@@ -40,7 +52,8 @@ void reduce_along(const ReduceLoop& loop) {
       rows.in[0] = {load_block(loop.dtype, source, {1, count, 0, loop.stride}, tile),
                     static_cast<std::size_t>(count)};
       run(rows);
-      total = combine(loop.kind, total, sum);
+      const bool overflow = loop.kind == Reduction::sum && !std::isfinite(sum);
+      total = combine(loop.kind, total, overflow ? in_double(rows.in[0]) : double{sum});
       if (++tile_of_row == tiles_per_row) tile_of_row = 0, ++row;
     }
     if (segments == 1)
