@@ -10,7 +10,7 @@
 
 namespace halftone::amp {
 
-enum class ScaleRule : std::uint8_t {
+enum class ScalerRule : std::uint8_t {
   dynamic,     // backs off on an overflow, grows after growth_interval clean steps
   constant,    // never moves
   predictive,  // as high as the gradients of the last steps say is safe; backs off on an overflow all the
@@ -38,7 +38,7 @@ struct ScalerOptions {
   int max_skips_in_a_row = 50;
   int max_skips_at_floor = 0;  // of those, the ones that could not lower the scale any more
   bool enabled = true;         // disabled: the scale is 1, non-finite gradients are still skipped and counted
-  ScaleRule rule = ScaleRule::dynamic;
+  ScalerRule rule = ScalerRule::dynamic;
   // Of the predictive rule.
   double largest_value = 65504;  // of the compute format; Step sets it
   double deviations = 3.09;      // above the mean: the 0.999 quantile of a normal distribution
@@ -101,7 +101,7 @@ inline constexpr ScalerPolicy kScalerPolicies[] = {
      {.growth_interval = 1000, .hysteresis = 2, .refill = Refill::every_clean_step, .max_skips_at_floor = 1},
      "DeepSpeed with consecutive_hysteresis"},
     {"keras", {.init_scale = 32768}, "keras.optimizers.LossScaleOptimizer: initial_scale 2^15, dynamic_growth_steps 2000"},
-    {"predictive", {.init_scale = 1, .rule = ScaleRule::predictive},
+    {"predictive", {.init_scale = 1, .rule = ScalerRule::predictive},
      "OpenSeq2Seq's LogMaxScaler: 3.09 deviations above the mean (it has growth_interval 1 and does not back off)"},
 };
 // clang-format on

@@ -59,7 +59,7 @@ void GradScaler::unscale(Optimizer& optimizer, double weight) {
     throw ValueError("GradScaler.unscale", fmt::format("weight = {}", weight), "positive and finite");
   window_scale_ = window_scale();
   const double divisor = static_cast<double>(*window_scale_) * weight;
-  const bool predictive = options_.enabled && options_.rule == ScaleRule::predictive;
+  const bool predictive = options_.enabled && options_.rule == ScalerRule::predictive;
   unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor, predictive)});
   if (!unscaled_.back().scan.finite) optimizer.zero_grad();
 }

@@ -45,9 +45,9 @@ double predicted_scale(const GradientHistory& history, const ScalerOptions& opti
 
 void overflow(ScalerState& after, const ScalerOptions& options) {
   // At this scale the largest value was beyond the format: that is known of it, and no more.
-  if (options.rule == ScaleRule::predictive)
+  if (options.rule == ScalerRule::predictive)
     learn(after.history, options.decay, std::log2(options.largest_value) - std::log2(after.scale));
-  after.history.overflowed = options.rule == ScaleRule::predictive;
+  after.history.overflowed = options.rule == ScalerRule::predictive;
   if (after.tolerated < options.hysteresis - 1) {
     ++after.tolerated;
     return;
@@ -67,7 +67,7 @@ void clean_step(ScalerState& after, const ScalerOptions& options, double log2_la
   after.clean_steps = std::min(after.clean_steps, options.growth_interval - 1) + 1;  // no endless count
   if (options.refill == Refill::every_clean_step) after.tolerated = 0;
   const bool due = after.clean_steps >= options.growth_interval;
-  if (options.rule == ScaleRule::dynamic) {
+  if (options.rule == ScalerRule::dynamic) {
     if (due) grow(after, options, after.scale * options.growth_factor);
     return;
   }
@@ -107,7 +107,7 @@ void validate(const ScalerOptions& o) {
 
 ScalerState next(const ScalerState& state, const ScalerOptions& options, const ScalerEvent& event) {
   ScalerState after = state;
-  const bool moves = options.enabled && options.rule != ScaleRule::constant;
+  const bool moves = options.enabled && options.rule != ScalerRule::constant;
   if (event.loss_not_finite || event.found_inf) {
     ++after.skips_in_a_row;
     ++after.skips;

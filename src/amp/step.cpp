@@ -37,7 +37,7 @@ class Snapshot {
 
 ScalerOptions scaler_for(const Recipe& recipe, ScalerOptions options) {
   options.enabled = options.enabled && recipe.scaling != LossScaling::none;
-  if (recipe.scaling == LossScaling::constant) options.rule = ScaleRule::constant;
+  if (recipe.scaling == LossScaling::constant) options.rule = ScalerRule::constant;
   options.largest_value = max_finite(recipe.compute.format());
   return options;
 }

@@ -348,7 +348,7 @@ TEST(GradScaler, AClipNormOutOfRangeIsRefused) {
 }
 
 TEST(GradScaler, ThePredictiveRuleSeesTheLargestUnscaledGradient) {
-  GradScaler scaler({.init_scale = 4, .rule = ScaleRule::predictive});
+  GradScaler scaler({.init_scale = 4, .rule = ScalerRule::predictive});
   Tensor w = leaf({0, 0}), v = leaf({0});
   optim::SGD first({{"w", w}}), second({{"v", v}});
   scaler.scale(loss_with_gradient(w, {0.5, -8})).backward();

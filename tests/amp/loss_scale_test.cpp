@@ -44,13 +44,13 @@ TEST(LossScale, DoesNotMoveWhenDisabledButCountsSkips) {
 
 TEST(LossScale, ALossThatIsNotFiniteMovesNothingButTheCountsOfSkips) {  // fault A10
   const ScalerState state{8, 2, 1, 3, 1, 1};
-  for (const ScaleRule rule : {ScaleRule::dynamic, ScaleRule::constant, ScaleRule::predictive})
+  for (const ScalerRule rule : {ScalerRule::dynamic, ScalerRule::constant, ScalerRule::predictive})
     EXPECT_EQ(next(state, {.growth_interval = 3, .hysteresis = 2, .rule = rule}, kBadLoss),
               (ScalerState{8, 2, 2, 4, 1, 1}));
 }
 
 TEST(LossScale, AConstantScaleDoesNotMoveButCountsSkips) {
-  const ScalerOptions options{.growth_interval = 1, .rule = ScaleRule::constant};
+  const ScalerOptions options{.growth_interval = 1, .rule = ScalerRule::constant};
   EXPECT_EQ(next({8, 0, 0, 0}, options, kOverflow), (ScalerState{8, 0, 1, 1}));
   EXPECT_EQ(next({8, 0, 1, 1}, options, kClean), (ScalerState{8, 0, 0, 1}));
 }

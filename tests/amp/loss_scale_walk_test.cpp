@@ -141,7 +141,7 @@ TEST(LossScaleWalk, ThePredictiveRuleIsItsHistoryOnEverySequence) {
     const ScalerOptions options{.init_scale = 4096,
                                 .growth_interval = interval,
                                 .max_scale = 131072,
-                                .rule = ScaleRule::predictive,
+                                .rule = ScalerRule::predictive,
                                 .deviations = 1.5,
                                 .decay = 0.6};
     const double limit = std::log2(65504);
@@ -229,7 +229,7 @@ ScalerOptions random_options(std::mt19937& random) {
                         .hysteresis = static_cast<int>(pick(1, 2, 5)),
                         .refill = random() % 2 ? Refill::on_growth : Refill::every_clean_step,
                         .enabled = random() % 10 != 0,
-                        .rule = static_cast<ScaleRule>(random() % 3),
+                        .rule = static_cast<ScalerRule>(random() % 3),
                         .largest_value = pick(65504, 3.4e38, 448),
                         .deviations = pick(0, 3.09, 1e6),
                         .decay = pick(0, 0.9, 0.999)};
@@ -244,7 +244,7 @@ TEST(LossScaleWalk, UnderAnyStreamTheScaleStaysUsableAndWithinItsLimits) {  // f
     ASSERT_NO_THROW(validate(options));
     GradScaler scaler(options);  // for its first state
     ScalerState state = scaler.state();
-    const bool moves = options.enabled && options.rule != ScaleRule::constant;
+    const bool moves = options.enabled && options.rule != ScalerRule::constant;
     const unsigned overflows = 1 + random() % 20;  // in 20
     History history;
     int in_a_row = 0;
@@ -272,7 +272,7 @@ TEST(LossScaleWalk, UnderAnyStreamTheScaleStaysUsableAndWithinItsLimits) {  // f
                     static_cast<float>(std::max(options.min_scale, state.scale * options.backoff_factor)));
         }
         // Not before its count: of overflows since the scale grew or, with the other refill rule, in a row.
-        if (options.rule == ScaleRule::dynamic && after.scale < state.scale) {
+        if (options.rule == ScalerRule::dynamic && after.scale < state.scale) {
           ASSERT_GE(overflows_since_refill(history, options.refill), options.hysteresis);
         }
       }
@@ -280,7 +280,7 @@ TEST(LossScaleWalk, UnderAnyStreamTheScaleStaysUsableAndWithinItsLimits) {  // f
       if (in_a_row == 0) before_row = state.scale;
       in_a_row = kind == clean ? in_a_row + 1 : 0;
       if (in_a_row == options.growth_interval) {
-        if (options.enabled && options.rule == ScaleRule::dynamic) {
+        if (options.enabled && options.rule == ScalerRule::dynamic) {
           ASSERT_GE(after.scale,
                     static_cast<float>(std::min(options.max_scale, before_row * options.growth_factor)));
         }
