@@ -15,11 +15,9 @@ using ::testing::HasSubstr;
 // A rule that shows what it was given: w -= gradient_scale * g.
 struct Descent : Optimizer {
   using Optimizer::Optimizer;
-  void rule(std::size_t, std::int64_t, std::int64_t count, float* weights, const float* gradient,
-            float gradient_scale) override {
-    for (std::int64_t i = 0; i < count; ++i) weights[i] -= gradient_scale * gradient[i];
+  void rule(std::size_t, const Tile& t) override {
+    for (std::int64_t i = 0; i < t.count; ++i) t.weights[i] -= t.gradient_scale * t.gradient[i];
   }
-  std::vector<Parameter> rule_state() const override { return {}; }
 };
 
 Tensor random_leaf(const Shape& shape, std::uint64_t stream, DType dtype = float32) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "autograd/engine.h"
+
+#include <gmock/gmock.h>
 
 #include "halftone/amp.h"
 #include "halftone/autograd.h"
@@ -117,6 +119,109 @@ TEST(Engine, BackwardIsUntouchedByTheAutocastItRunsIn) {
       amp::autocast(bfloat16, [&] { return sum(matmul(matmul(matmul(x, scalar(1)), w), w)); });
   amp::autocast(float16, [&] { loss.backward(); });
   EXPECT_EQ(x.grad().item(), 90112);
+}
+
+// A record of the hooks of two leaves, in the order in which they were called.
+struct Hooks {
+  Tensor w = leaf({2}), v = leaf({5});
+  std::vector<std::string> called;
+  Hooks() {
+    for (const auto& [name, tensor] : {std::pair("w", w), {"v", v}}) {
+      set_gradient_hook(tensor, [this, name = std::string(name)] {
+        Tensor handle = name == "w" ? w : v;
+        called.push_back(name + " " + std::to_string(static_cast<int>(handle.grad().item())));
+        handle.zero_grad();
+      });
+    }
+  }
+  ~Hooks() { set_gradient_hook(w, {}), set_gradient_hook(v, {}); }
+};
+
+using Calls = std::vector<std::string>;
+
+TEST(GradientHook, IsCalledOnceWhenAllUsesHaveBeenVisited) {
+  Hooks h;
+  // w is used first and last, so that its gradient is complete last: 3 v + 5, with v inside: d/dw = 15 + 1.
+  const Tensor a = scale(h.w, 3);
+  (mul(a, h.v) + h.w).backward();
+  EXPECT_EQ(h.called, (Calls{"v 6", "w 16"}));
+  EXPECT_FALSE(h.w.grad().defined());
+}
+
+TEST(GradientHook, AnotherBackwardCallsItAgainWithTheSumSoFar) {
+  Tensor w = leaf({1});
+  std::vector<double> seen;
+  set_gradient_hook(w, [&] { seen.push_back(w.grad().item()); });
+  scale(w, 2).backward();
+  scale(w, 3).backward();
+  w.backward();  // a leaf itself
+  EXPECT_EQ(seen, (std::vector<double>{2, 5, 6}));
+  set_gradient_hook(w, {});
+  scale(w, 4).backward();
+  EXPECT_EQ(seen.size(), 3u);
+}
+
+TEST(GradientHook, IsNotCalledForALeafWithoutAGradient) {
+  Hooks h;
+  scale(h.w, 2).backward();
+  EXPECT_EQ(h.called, Calls{"w 2"});
+}
+
+TEST(GradientHook, TheSameLeafTwiceInOneOpIsOneGradient) {
+  Hooks h;
+  mul(h.w, h.w).backward();
+  EXPECT_EQ(h.called, Calls{"w 4"});
+}
+
+TEST(GradientHook, WaitsForARecomputation) {
+  Hooks h;
+  const Tensor x = leaf({7});
+  // Within the checkpoint w and v are used twice each, w before and after it too.
+  const Tensor y =
+      checkpoint([&](const std::vector<Tensor>& in) { return mul(mul(in[0], in[1]), mul(in[1], in[2])); },
+                 {x, h.w, h.v});
+  mul(y, scale(h.w, 1)).backward();  // 7 w^3 v
+  EXPECT_THAT(h.called, ::testing::UnorderedElementsAre("v 56", "w 420"));
+}
+
+// A node that stands for a checkpoint: it captures leaves beside its inputs, and makes their uses known only
+// in backward.
+struct Late : detail::Node {
+  Late(std::shared_ptr<detail::Slot> input, std::vector<std::shared_ptr<detail::Slot>> leaves,
+       std::function<Tensor()> uses)
+      : Node("late", {std::move(input)}), uses(std::move(uses)) {
+    captured = std::move(leaves);
+  }
+  void backward(const Tensor& gradient, Gradients&, detail::Engine& engine) override {
+    ThreadStateScope scope;
+    thread_state().grad_enabled = true;
+    engine.splice(*this, detail::slot_of(uses()), gradient);
+  }
+  void release() override {}
+  std::function<Tensor()> uses;
+};
+
+TEST(GradientHook, WaitsForWhatACheckpointCaptured) {
+  for (const bool captured : {true, false}) {
+    Hooks h;
+    const auto late = [&](const Tensor& x, double factor) {
+      Tensor y = x.detach();
+      std::vector<std::shared_ptr<detail::Slot>> leaves;
+      if (captured) leaves = {detail::slot_of(h.w)};
+      detail::attach(y, std::make_shared<Late>(detail::slot_of(x), leaves,
+                                               [&h, x, factor] { return mul(x, scale(h.w, factor)); }));
+      return y;
+    };
+    const Tensor x = scale(h.v, 1);
+    const Tensor first = late(x, 10), second = late(first, 100);
+    if (captured) {
+      second.backward();  // d/dw of v (10 w) and, with the values of `first`, 5 (100 w)
+      EXPECT_EQ(h.called.size(), 2u);
+      EXPECT_EQ(h.called[0].substr(0, 1), "w");
+    } else {
+      EXPECT_THROW(second.backward(), Error);  // never a gradient in two parts
+    }
+  }
 }
 
 }  // namespace

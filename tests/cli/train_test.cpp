@@ -45,7 +45,7 @@ TEST_F(Train, OptionsOutOfRangeAreUsageErrorsThatNameTheOption) {
                                      {"--lr -1", "lr"},
                                      {"--model rnn", "model"},
                                      {"--recipe float17", "recipe"},
-                                     {"--optimizer adam", "optimizer"},
+                                     {"--optimizer adagrad", "optimizer"},
                                      {"--init-scale 0.5", "init_scale"},
                                      {"--scaler jax", "scaler"}}) {
     const Streams result = run_apart(tiny(option));

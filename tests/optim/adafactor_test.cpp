@@ -27,12 +27,10 @@ struct Formula {
       }
       double all = 0;
       for (std::size_t i = 0; i < rows; ++i) all += row[i] = beta * row[i] + (1 - beta) * row_sum[i];
-      for (std::size_t j = 0; j < columns; ++j)
-        column[j] = beta * column[j] + (1 - beta) * column_sum[j];
+      for (std::size_t j = 0; j < columns; ++j) column[j] = beta * column[j] + (1 - beta) * column_sum[j];
       for (std::size_t i = 0; i < x.size(); ++i) v[i] = row[i / columns] * column[i % columns] / all;
     } else {
-      for (std::size_t i = 0; i < x.size(); ++i)
-        v[i] = beta * v[i] + (1 - beta) * (g[i] * g[i] + o.epsilon1);
+      for (std::size_t i = 0; i < x.size(); ++i) v[i] = beta * v[i] + (1 - beta) * (g[i] * g[i] + o.epsilon1);
     }
     Values u(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) u[i] = g[i] / std::sqrt(v[i]);
@@ -65,8 +63,7 @@ TEST(Adafactor, AMatrixOfRankOneIsFactoredExactly) {
   step_with(optimizer, w, {1, -2, 2, 4});
   EXPECT_THAT(w.to_vector(), ::testing::Pointwise(::testing::DoubleNear(1e-6), {1.98, 2.02, 1.98, 1.98}));
   for (const Parameter& entry : optimizer.state())
-    EXPECT_THAT(entry.value.to_vector(),
-                ::testing::Pointwise(::testing::DoubleNear(1e-6), {2.5, 10}))
+    EXPECT_THAT(entry.value.to_vector(), ::testing::Pointwise(::testing::DoubleNear(1e-6), {2.5, 10.0}))
         << entry.name;
 }
 

@@ -154,7 +154,7 @@ TEST(ValidateConfig, EveryFieldOutOfRangeIsNamed) {
   named("task", &Config::task, "imagenet");
   named("model", &Config::model, "rnn");
   named("recipe", &Config::recipe, "int8");
-  named("optimizer", &Config::optimizer, "adam");
+  named("optimizer", &Config::optimizer, "adagrad");
   named("epochs", &Config::epochs, 0);
   named("batch", &Config::batch, 0);
   named("lr", &Config::lr, -1e-3);

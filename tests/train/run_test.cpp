@@ -6,6 +6,7 @@
 #include <set>
 
 #include "data/scratch.h"
+#include "halftone/optim.h"
 #include "halftone/parallel.h"
 #include "train/clothes.h"
 
@@ -34,10 +35,10 @@ TEST(Run, TheModelLearnsInEveryRecipeThatIsNoAblation) {
   }
 }
 
-TEST(Run, BothOptimizersLearnTheConvolutionalModel) {
+TEST(Run, EveryOptimizerLearnsTheConvolutionalModelWithItsDefaults) {
   const Scratch scratch;
   write_clothes(scratch / "data", 600, 100);
-  for (const char* optimizer : {"adamw", "sgd"}) {
+  for (const std::string_view optimizer : optim::optimizer_names()) {
     Config config = clothes_config(scratch / "data", "");
     config.model = "cnn";
     config.recipe = "bfloat16";
