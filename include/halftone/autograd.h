@@ -100,8 +100,10 @@ void backward(const Tensor& loss, const Tensor& gradient = {});
 void set_gradient_hook(const Tensor& leaf, std::function<void()> hook);
 
 // d sum(y * gradient) / d inputs, in their order, without touching any grad(). An input that y does not
-// depend on gets zeros. With create_graph the results can be differentiated again (a gradient penalty); an op
-// without a second derivative throws Unsupported naming itself.
+// depend on gets zeros. Results are float32 (float64 of float64). The graph of y is consumed, as by backward;
+// with create_graph it stays, and the results can be differentiated again (a gradient penalty); an op on the
+// way without a second derivative throws Unsupported naming itself. Throws ValueError for an input that
+// requires no gradient.
 struct GradientOptions {
   bool create_graph = false;
 };

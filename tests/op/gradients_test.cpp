@@ -190,6 +190,18 @@ TEST(Gradients, OfAWeightUnderAutocastAreProductsOfNarrowOperandsSummedInFloat32
   EXPECT_EQ(gradients(y, {w}, {.create_graph = true})[0].item(), 1001);
 }
 
+TEST(Gradients, AreUntouchedByTheRegionTheyAreTakenIn) {
+  // In bfloat16 the weight, which is the gradient of x, would be 1.
+  const Tensor x = ones({1, 1}).set_requires_grad(), w = full({1, 1}, 1 + 0x1p-9);
+  for (const bool create_graph : {false, true}) {
+    const Tensor y = sum(matmul(x, w));
+    amp::autocast(bfloat16, [&] {
+      EXPECT_EQ(gradients(y, {x}, {create_graph})[0].item(), 1 + 0x1p-9);
+      EXPECT_EQ(thread_state().autocast, bfloat16);
+    });
+  }
+}
+
 TEST(Gradients, NeedSecondDerivativesOnlyOnTheWay) {
   const Tensor x = leaf({0.5}), w = leaf({2}), target = zeros({1});
   const Tensor p = mul(x, w);
