@@ -28,8 +28,10 @@ constexpr Formula kInverse =
     formula<1>([](auto variance, const auto* p) { return 1 / std::sqrt(variance + p[0]); });
 constexpr Formula kNormalise =
     formula<5>([](auto x, auto mean, auto inverse, auto w, auto b) { return (x - mean) * inverse * w + b; });
-constexpr Formula kMove =
-    formula<2>([](auto running, auto now, const auto* p) { return running * (1 - p[0]) + now * p[1]; });
+constexpr Formula kMove = formula<2>([](auto running, auto now, const auto* p) {
+  // A batch whose variance leaves float32 does not move the running one: infinity would stay for good.
+  return now - now == 0 ? running * (1 - p[0]) + now * p[1] : running;
+});
 constexpr Formula kWeightTerm =
     formula<4>([](auto dy, auto x, auto mean, auto inverse) { return dy * (x - mean) * inverse; });
 // Sums arrive divided by the number of rows.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "optim/rule.h"
 
@@ -37,11 +38,16 @@ inline Coefficients moments_coefficients(const Options& o, std::int64_t step, do
           static_cast<float>(weight)};
 }
 
+// A finite gradient above 1e20 has an infinite square; an infinite v would never decay, and its weight never
+// move again.
+inline constexpr float kLargest = std::numeric_limits<float>::max();
+
 // Takes a gradient into the moments m and v, locals of the caller's loop; returns step m / (sqrt(v)
 // root_correction + epsilon).
 inline float moments_step(float g, float& m, float& v, const Coefficients& c) {
   m = c[kFirst] * m + c[kFirstRest] * g;
-  v = c[kSecond] * v + c[kSecondRest] * g * g;
+  const float squared = c[kSecond] * v + c[kSecondRest] * g * g;
+  v = squared < kLargest ? squared : kLargest;
   return c[kStep] * m / (std::sqrt(v) * c[kRootCorrection] + c[kEps]);
 }
 

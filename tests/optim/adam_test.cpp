@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "halftone/ops.h"
 #include "optim/follow.h"
 
 namespace halftone::optim {
@@ -114,6 +117,22 @@ TEST(AdamW, OptionsOutOfRangeAreNamed) {
   EXPECT_THROW(AdamW(p, {.epsilon = 0}), ValueError);
   EXPECT_THROW(AdamW(p, {.weight_decay = kNan}), ValueError);
   EXPECT_THAT(message_of([&] { AdamW(p, {.beta2 = 1}); }), ::testing::HasSubstr("[AdamW] beta2 = 1"));
+}
+
+TEST(AdamW, AGradientWhoseSquareLeavesFloat32DoesNotFreezeTheWeight) {
+  Tensor w = full({1}, 1).set_requires_grad();
+  AdamW optimizer({{"w", w}}, {.lr = 0.1, .beta2 = 0.9, .weight_decay = 0});
+  const auto step = [&](double gradient) {
+    optimizer.zero_grad();
+    backward(sum(scale(w, gradient)));
+    optimizer.step();
+  };
+  step(1e25);
+  EXPECT_TRUE(std::isfinite(w.item()));
+  for (int i = 0; i < 2000; ++i) step(0);  // 0.9^2000 takes 3e38 to 1e-53
+  const double before = w.item();
+  step(-1);
+  EXPECT_GT(w.item(), before + 0.01);
 }
 
 }  // namespace
