@@ -33,11 +33,11 @@ class GraphEngine {
     while (!ready_.empty()) {
       const SlotPointer slot = ready_.top();
       ready_.pop();
-      const Pending pending = pending_.at(slot.get());
-      if (!pending.sum) continue;
-      if (is_result(*slot)) results_[slot.get()] = pending.sum;
+      Pending& pending = pending_.at(slot.get());
+      const Tensor sum = std::move(pending.sum);
+      if (!sum) continue;
+      if (is_result(*slot)) results_[slot.get()] = sum;
       if (!pending.passes) continue;
-      const Tensor& sum = pending.sum;
       NodeGradients gradients(*this, *slot->producer);
       slot->producer->differentiate(slot, sum.dtype() == slot->dtype ? sum : cast(sum, slot->dtype),
                                     gradients);
