@@ -70,7 +70,7 @@ template <nn::Module Model>
 Row measure(const amp::Recipe& recipe, const Options& options) {
   constexpr std::int64_t kBatch = 2;
   manual_seed(1);
-  const Tensor images = random_normal({kBatch, 1, 28, 28}, 1, streams::example),
+  const Tensor images = random_normal({kBatch, 28, 28, 1}, 1, streams::example),
                labels = zeros({kBatch}, int32);
   const std::int64_t in_use_before = memory_stats().in_use;
   Row row{.recipe = std::string(recipe.name)};

@@ -197,6 +197,7 @@ struct Late : detail::Node {
     thread_state().grad_enabled = true;
     engine.splice(*this, detail::slot_of(uses()), gradient);
   }
+  void differentiate(const std::shared_ptr<detail::Slot>&, const Tensor&, detail::GraphGradients&) override {}
   void release() override {}
   std::function<Tensor()> uses;
 };

@@ -25,8 +25,9 @@ TEST_F(Memory, EveryRecipeHasARowThatAddsUp) {
       if (column != "total") sum += bytes.get<double>();
     EXPECT_NEAR(sum, row["bytes_per_parameter"]["total"], 1e-9);
     EXPECT_GE(row["bytes_taken"], row["bytes"]);
-    if (targets.contains(row["recipe"]))  // vectors, a 650th of the parameters, are float32
-      EXPECT_NEAR(row["bytes_per_parameter"]["total"], targets[row["recipe"]].get<double>(), 0.02) << row;
+    if (!targets.contains(row["recipe"])) continue;
+    // Vectors, a 650th of the parameters, are float32.
+    EXPECT_NEAR(row["bytes_per_parameter"]["total"], targets[row["recipe"]].get<double>(), 0.02) << row;
   }
 }
 
@@ -39,7 +40,7 @@ TEST_F(Memory, OptimizerModelAndConsumptionShow) {
   EXPECT_EQ(of("--recipe float32 --optimizer sgd")["state"], 0);
   EXPECT_LT(of("--recipe float32 --optimizer adafactor --model cnn")["state"], 0.05);
   EXPECT_EQ(of("--recipe float32 --consume-gradients")["gradient"], 0);
-  EXPECT_EQ(of("--recipe float32 --consume-gradients")["total"], 12);
+  EXPECT_NEAR(of("--recipe float32 --consume-gradients")["total"], 12, 1e-4);
 }
 
 TEST_F(Memory, TheTableHasTheSameNumbers) {

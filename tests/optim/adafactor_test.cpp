@@ -67,6 +67,13 @@ TEST(Adafactor, AMatrixOfRankOneIsFactoredExactly) {
         << entry.name;
 }
 
+TEST(Adafactor, AParameterOfZerosMovesAsOneOfTheLeastSize) {
+  Tensor w = leaf({0, 0});
+  Adafactor optimizer({{"w", w}}, {.lr = 0.5, .epsilon2 = 0.25});
+  step_with(optimizer, w, {3, -4});
+  EXPECT_THAT(w.to_vector(), ::testing::Pointwise(::testing::DoubleNear(1e-7), {-0.125, 0.125}));
+}
+
 TEST(Adafactor, KeepsARowAndAColumnOfMatrices) {
   Tensor matrix = weights({3, 5}), vector = weights({4}), narrow = random_normal({6, 7}, 1, 1, bfloat16);
   narrow.set_requires_grad();
