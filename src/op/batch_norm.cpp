@@ -7,6 +7,8 @@
 // in float64 by the loops; a backend may have them fused ("batch_norm.forward" and ".backward").
 #include <array>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "backend/kernel_options.h"
@@ -30,7 +32,10 @@ constexpr Formula kNormalise =
     formula<5>([](auto x, auto mean, auto inverse, auto w, auto b) { return (x - mean) * inverse * w + b; });
 constexpr Formula kMove = formula<2>([](auto running, auto now, const auto* p) {
   // A batch whose variance leaves float32 does not move the running one: infinity would stay for good.
-  return now - now == 0 ? running * (1 - p[0]) + now * p[1] : running;
+  const auto moved = running * (1 - p[0]) + now * p[1];
+  constexpr auto largest =
+      static_cast<std::remove_const_t<decltype(moved)>>(std::numeric_limits<float>::max());
+  return moved >= -largest && moved <= largest ? moved : running;
 });
 constexpr Formula kWeightTerm =
     formula<4>([](auto dy, auto x, auto mean, auto inverse) { return dy * (x - mean) * inverse; });

@@ -140,6 +140,7 @@ TEST(ConsumingStep, IsRefusedWhereAllGradientsAreNeeded) {
               HasSubstr("the norm is known only when all gradients have been used"));
   EXPECT_THAT(message("float32", {.accumulation_steps = 2, .consume_gradients = true}),
               HasSubstr("2 micro-batches"));
+  EXPECT_THAT(message("float32", {.clip_value = 1, .consume_gradients = true}), HasSubstr("clip_value"));
   EXPECT_THAT(message("float16", {.consume_gradients = true}), HasSubstr("could not be undone"));
   EXPECT_THAT(message("float32", {.clip_previous_norm = 1}), HasSubstr("without consume_gradients"));
   EXPECT_EQ(message("bfloat16", {.consume_gradients = true, .clip_previous_norm = 1}), "");
@@ -154,8 +155,9 @@ TEST(ConsumingStep, ReportsWhatItDid) {
   EXPECT_EQ(result.gradient_norm, 5);
   EXPECT_EQ(w.item(), -2);
   EXPECT_EQ(step([](int) { return ones({}); }).outcome, StepOutcome::nothing_to_do);
-  EXPECT_THROW(step([&](int) { return loss_with_gradient(w, {kNan}); }), NonFiniteError);
-  EXPECT_TRUE(step([&](int) { return sum(w); }).applied());  // and the next one is an ordinary step
+  EXPECT_EQ(step([&](int) { return loss_with_gradient(w, {kNan}); }).outcome, StepOutcome::loss_not_finite);
+  EXPECT_THROW(step([&](int) { return poison(w); }), NonFiniteError);  // a finite loss, a gradient of NaN
+  EXPECT_TRUE(step([&](int) { return sum(w); }).applied());            // and the next one is an ordinary step
   EXPECT_EQ(w.item(), -3);
 }
 

@@ -15,7 +15,7 @@
 namespace halftone::amp {
 namespace {
 
-Tensor unscaled_gradient(const GradScaler& scaler, const Tensor& loss, const Tensor& of) {
+Tensor unscaled_gradient(GradScaler& scaler, const Tensor& loss, const Tensor& of) {
   const Tensor scaled = gradients(scaler.scale(loss), {of}, {.create_graph = true})[0];
   return scale(scaled, 1 / static_cast<double>(scaler.state().scale));
 }
@@ -61,7 +61,7 @@ TEST(GradientPenalty, OfACriticAgreesWithFloat64) {
           cast(random_normal(i == 0 ? Shape{8, 4} : Shape{1, 8}, 2, i, float64), dtype).set_requires_grad());
     return made;
   };
-  auto penalty = [&](const std::vector<Tensor>& w, const GradScaler* scaler) {
+  auto penalty = [&](const std::vector<Tensor>& w, GradScaler* scaler) {
     Tensor input = cast(x, w[0].dtype()).detach();
     input.set_requires_grad();
     const Tensor score = sum(linear(tanh(linear(input, w[0])), w[1]));
@@ -76,7 +76,7 @@ TEST(GradientPenalty, OfACriticAgreesWithFloat64) {
       gradcheck([&](const std::vector<Tensor>& w) { return penalty(w, nullptr); }, exact);
   EXPECT_LT(numeric.worst, 1e-7) << numeric.where;
   for (const DType compute : {float32, bfloat16, float16}) {
-    const GradScaler scaler({.init_scale = 1024, .enabled = compute == float16});
+    GradScaler scaler({.init_scale = 1024, .enabled = compute == float16});
     const std::vector<Tensor> w = parameters(float32);
     const Tensor value = autocast(compute, [&] { return penalty(w, &scaler); });
     scaler.scale(value).backward();
@@ -132,7 +132,7 @@ TEST(GradientPenalty, PenalisesTheGradientOfTheRecipe) {
 TEST(GradientPenalty, SmallInnerGradientsSurviveInTheScaledLoss) {
   const Tensor x = ones({1, 1}).set_requires_grad(), w = ones({1, 1});
   auto inner = [&](double scale_by) {
-    const GradScaler scaler({.init_scale = scale_by});
+    GradScaler scaler({.init_scale = scale_by});
     return autocast(float16, [&] {
       return unscaled_gradient(scaler, scale(cast(sum(matmul(x, w)), float32), 1e-8), x).item();
     });
