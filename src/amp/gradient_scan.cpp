@@ -26,6 +26,14 @@ struct Part {
   float largest = 0;
 };
 
+// Some elements of one gradient.
+struct Piece {
+  std::size_t parameter;
+  float* values;
+  std::int64_t count;
+  Part part;
+};
+
 // One simple loop after another over a tile that stays in the first-level cache: compilers vectorise each of
 // them, but not all in one. The product has one rounding whatever the divisor was: a factor that is no
 // float32 multiplies in double.
@@ -102,29 +110,30 @@ Tensor gradient_of(const Parameter& parameter) {
 }
 
 GradientScan scan_gradients(std::span<const Parameter> parameters, double factor, bool want_largest) {
-  GradientScan scan;
-  std::vector<Part> parts;
   std::vector<Tensor> gradients = gradients_of(parameters);
+  std::vector<Piece>
+      pieces;  // of all of them: one parallel loop, whose start costs as much as a small tensor
   for (std::size_t p = 0; p < gradients.size(); ++p) {
     if (!gradients[p].defined()) continue;
-    ++scan.gradients;
-    const std::int64_t count = gradients[p].count();
     float* values = gradients[p].mutable_data<float>();
-    parts.assign(static_cast<std::size_t>(chunk_count(count, kChunk)), {});
-    parallel_for(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
-      at_simd_level<Scan>(values + begin, end - begin, factor, want_largest,
-                          &parts[static_cast<std::size_t>(begin / kChunk)]);
-    });
-    double sum = 0;
-    for (const Part& part : parts) {
-      sum += part.squares;
-      scan.largest = std::max(scan.largest, part.largest);
+    for (std::int64_t begin = 0; begin < gradients[p].count(); begin += kChunk)
+      pieces.push_back({p, values + begin, std::min(kChunk, gradients[p].count() - begin), {}});
+  }
+  parallel_for(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Piece& piece = pieces[static_cast<std::size_t>(i)];
+      at_simd_level<Scan>(piece.values, piece.count, factor, want_largest, &piece.part);
     }
-    if (!std::isfinite(sum) && scan.finite) {
-      scan.finite = false;
-      scan.culprit = describe(parameters[p], gradients[p]);
-    }
-    scan.squared_norm += sum;
+  });
+
+  GradientScan scan;
+  for (const Tensor& gradient : gradients) scan.gradients += gradient.defined();
+  for (const Piece& piece : pieces) {
+    scan.squared_norm += piece.part.squares;
+    scan.largest = std::max(scan.largest, piece.part.largest);
+    if (std::isfinite(piece.part.squares) || !scan.finite) continue;
+    scan.finite = false;
+    scan.culprit = describe(parameters[piece.parameter], gradients[piece.parameter]);
   }
   return scan;
 }
