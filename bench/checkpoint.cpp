@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "halftone/halftone.h"
-#include "train/machine.h"
+#include "support.h"
 
 namespace {
 
 using namespace halftone;
-using Json = nlohmann::ordered_json;
+using bench::Json;
+using bench::median;
 
 constexpr int kLayers = 32, kWidth = 256;
 constexpr std::int64_t kBatch = 1024;
@@ -65,12 +66,6 @@ void once(std::vector<nn::Linear>& layers, const Tensor& x, DType compute, const
   measured.peak = memory_stats().peak - before;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 // checkpoint [turns]
@@ -80,11 +75,7 @@ int main(int argc, char** argv) {
   std::vector<nn::Linear> layers;
   for (int i = 0; i < kLayers; ++i) layers.emplace_back(kWidth, kWidth);
   const Tensor x = random_normal({kBatch, kWidth}, 1, 1);
-  const train::Machine machine = train::describe_machine();
-  Json result;
-  result["processor"] = machine.processor;
-  result["threads"] = machine.threads;
-  result["OMP_WAIT_POLICY"] = machine.wait_policy;
+  Json result = bench::machine();
   result["layers"] = kLayers;
   result["width"] = kWidth;
   result["batch"] = kBatch;

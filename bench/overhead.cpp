@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "halftone/halftone.h"
-#include "train/machine.h"
+#include "support.h"
 #include "train/models.h"
 
 namespace {
 
 using namespace halftone;
-using Json = nlohmann::ordered_json;
+using bench::Json;
+using bench::median;
 
 struct SmallMlp {
   nn::Linear layer1{784, 64}, layer2{64, 64}, layer3{64, 10};
@@ -70,12 +71,6 @@ class ModelLane : public Lane {
   amp::Step step_;
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 struct Entry {
   std::string name;
   std::unique_ptr<Lane> lane;
@@ -124,12 +119,7 @@ Json measure(std::int64_t images, int turns) {
 // overhead [turns]
 int main(int argc, char** argv) {
   const int turns = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
-  const train::Machine machine = train::describe_machine();
-  Json result;
-  result["processor"] = machine.processor;
-  result["simd"] = machine.simd;
-  result["threads"] = machine.threads;
-  result["OMP_WAIT_POLICY"] = machine.wait_policy;
+  Json result = bench::machine();
   for (const std::int64_t batch : {64, 128}) {
     const std::string name = "batch " + std::to_string(batch);
     result[name]["small mlp 784-64-64-10"] = measure<SmallMlp>(batch, turns);

@@ -13,15 +13,18 @@
 #include <vector>
 
 #include "halftone/halftone.h"
+#include "support.h"
 #include "train/machine.h"
 #include "train/models.h"
 
 namespace {
 
 using namespace halftone;
-using Json = nlohmann::ordered_json;
+using bench::Json;
+using bench::median;
 
-constexpr const char* kRecipes[] = {"float32", "bfloat16", "float16", "float16_master"};
+constexpr const char* kRecipes[] = {"float32", "bfloat16", "float16", "float16_master",
+                                    "float8",  "mxfp8",    "nvfp4"};
 constexpr std::int64_t kBatch = 128, kImages = 4096;
 
 data::ImageSet noise() {
@@ -48,7 +51,7 @@ class ModelLane : public Lane {
         order_(data::shuffled(kImages, 1, 1)),
         model_((manual_seed(1), Model())),
         optimizer_((nn::to(model_, recipe.parameter), nn::parameters(model_)),
-                   {.lr = 1e-4, .master = recipe.master}),
+                   {.lr = 1e-4, .master = recipe.master, .state = recipe.state}),
         step_(optimizer_, recipe, nn::buffers(model_), {}, {.init_scale = 1024}) {}
 
   void steps(int count) override {
@@ -69,12 +72,6 @@ class ModelLane : public Lane {
   amp::Step step_;
   std::int64_t next_ = 0;
 };
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 template <nn::Module Model>
 Json measure(const data::ImageSet& set, const std::vector<std::string>& recipes, int steps, int turns) {
@@ -107,12 +104,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> recipes(argv + std::min(argc, 3), argv + argc);
   if (recipes.empty()) recipes.assign(std::begin(kRecipes), std::end(kRecipes));
 
-  const train::Machine machine = train::describe_machine();
-  Json result;
-  result["processor"] = machine.processor;
-  result["simd"] = machine.simd;
-  result["threads"] = machine.threads;
-  result["OMP_WAIT_POLICY"] = machine.wait_policy;
+  Json result = bench::machine();
   result["batch"] = kBatch;
   for (const DType dtype : {float32, bfloat16, float16})
     result["matmul_gflops"][std::string(dtype.name())] = train::matmul_gflops(dtype);

@@ -8,17 +8,6 @@
 namespace halftone {
 namespace {
 
-const Op select_op = elementwise_op({
-    .name = "select",
-    .cast = CastPolicy::keep,
-    .forward = formula<2>([](auto x, auto mask) { return mask != 0 ? x : decltype(x)(0); }),
-    .gradients = {{formula<2>([](auto dy, auto mask) { return mask != 0 ? dy : decltype(dy)(0); }),
-                   {Operand::dy, Operand::x1}}},
-    .examples = {},
-    .differentiate =
-        [](const DifferentiateCall& call) { return std::vector{select(call.gradient, call.inputs[1])}; },
-});
-
 // y = 1 / sqrt(x + epsilon), dx = -dy y^3 / 2.
 const Op inverse_root_op = elementwise_op({
     .name = "inverse_root",
@@ -59,7 +48,7 @@ Tensor spread(const Tensor& x, const Shape& shape) {
   return add(x, zeros({1}, x.dtype()).view(shape, nowhere, 0));
 }
 
-Tensor select(const Tensor& x, const Tensor& mask) { return apply(select_op, {x, mask}); }
+Tensor select(const Tensor& x, const Tensor& mask) { return where(mask, x, constant(0, x)); }
 
 Tensor exchanged(const Tensor& x) { return transpose(x, -2, -1); }
 

@@ -20,7 +20,7 @@ Tensor constant(double value, const Tensor& like);
 Tensor summed_onto(const Tensor& x, const Shape& shape);
 Tensor spread(const Tensor& x, const Shape& shape);
 
-// x where mask is not zero, else 0 (of an infinite x, too). Shapes broadcast; the mask has no gradient.
+// x where the mask (an integer tensor) is not zero, else 0. Shapes broadcast.
 Tensor select(const Tensor& x, const Tensor& mask);
 
 // a b as matmul, in the format asked for (defined in matmul.cpp).

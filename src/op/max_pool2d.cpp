@@ -74,7 +74,7 @@ std::vector<Tensor> differentiate(const DifferentiateCall& call) {
   const Tensor& argmax = call.saved[0];
   Tensor largest(call.shapes[0], float32);
   place(*thread_state().backend, ones(argmax.shape()), argmax, call.options, largest);
-  return {select(enlarged(call.gradient, call.as<PoolOptions>().size), largest)};
+  return {select(enlarged(call.gradient, call.as<PoolOptions>().size), cast(largest, uint8))};
 }
 
 const Op max_pool2d_op{

@@ -83,6 +83,16 @@ amp::ScalerState read_scaler(const Json& json) {
                       .overflowed = history.at("overflowed").get<bool>()}};
 }
 
+// All of a recipe: its name may stand for another one in a configuration file that has changed since.
+std::string fields_of(const std::string& name) {
+  const amp::Recipe& recipe = amp::find_recipe(name);
+  const amp::Operands& operands = recipe.operands;
+  return fmt::format("compute {}, parameter {}, master {}, scaling {}, operands {} {} {} {}, state {}",
+                     recipe.compute.name(), recipe.parameter.name(), to_string(recipe.master),
+                     to_string(recipe.scaling), to_string(operands.scaling), operands.forward,
+                     operands.gradient, halftone::name(operands.gradient_rounding), recipe.state.name());
+}
+
 // ---- Reading back.
 // ------------------------------------------------------------------------------------------
 
@@ -104,6 +114,7 @@ class Unpacker {
       if (field.changes_bits)
         check_same(field.name, text(fmt::format("config.{}", field.name)),
                    to_string(field, parts.record.config));
+    check_same("recipe", text("recipe"), fields_of(parts.record.config.recipe));
     check_same("data", text("config.data"), parts.data);
   }
 
@@ -191,6 +202,7 @@ State pack(const RunParts& parts) {
   for (const Field& field : config_fields())
     if (field.changes_bits)
       state.metadata[fmt::format("config.{}", field.name)] = to_string(field, parts.record.config);
+  state.metadata["recipe"] = fields_of(parts.record.config.recipe);
   state.metadata["config.data"] = parts.data;
   state.metadata["progress"] = Json{
       {"optimizer_steps", parts.optimizer.steps()},

@@ -50,7 +50,7 @@ struct Fixture {
   // Everything that a rejected step must leave as it was.
   std::vector<std::uint64_t> everything() {
     std::vector<std::uint64_t> all = bits(nn::parameters(*model));
-    for (const auto& list : {bits(nn::buffers(*model)), bits(optimizer->state())})
+    for (const auto& list : {bits(step->buffers()), bits(optimizer->state())})
       all.insert(all.end(), list.begin(), list.end());
     for (const Parameter& p : optimizer->parameters())
       for (const auto& cast : p.value.storage()->casts) {

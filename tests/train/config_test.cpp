@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "data/scratch.h"
+#include "train/config_text.h"
 
 namespace halftone::train {
 namespace {
@@ -16,18 +17,6 @@ using halftone::testing::message_of;
 using halftone::testing::Scratch;
 using halftone::testing::write_bytes;
 using ::testing::HasSubstr;
-
-Config load(const std::string& toml) {
-  const Scratch scratch;
-  write_bytes(scratch / "c.toml", toml);
-  Config config;
-  load_config(scratch / "c.toml", config);
-  return config;
-}
-
-std::string error(const std::string& toml) {
-  return message_of<FileError>([&] { load(toml); });
-}
 
 TEST(LoadConfig, EveryFieldCanBeSet) {
   const Config config = load(R"(

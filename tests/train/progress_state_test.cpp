@@ -98,6 +98,17 @@ TEST(ProgressState, AnotherConfigurationIsNamedWithBothValues) {
   EXPECT_NO_THROW(unpack(pack(from.parts()), "a/file", to.parts()));
 }
 
+TEST(ProgressState, ARecipeThatHasChangedUnderItsNameIsNamed) {
+  Miniature from(1), to(2);
+  State state = pack(from.parts());
+  std::string& recipe = state.metadata.at("recipe");
+  EXPECT_THAT(recipe, HasSubstr("compute float16, parameter float32, master is_parameter, scaling dynamic"));
+  recipe.replace(recipe.find("float16"), 7, "float32");
+  const std::string message = message_of<ValueError>([&] { unpack(state, "f", to.parts()); });
+  EXPECT_THAT(message, HasSubstr("recipe = compute float16"));
+  EXPECT_THAT(message, HasSubstr("compute float32"));
+}
+
 TEST(ProgressState, ADamagedStateChangesNothing) {
   Miniature from(1), to(2);
   from.train(2);
