@@ -72,9 +72,11 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
                               record.machine.processor.empty() ? "this machine" : record.machine.processor));
   out += line("Memory", fmt::format("{} in tensors at the peak, {} for the whole process",
                                     mebibytes(record.peak_memory), mebibytes(record.peak_resident)));
-  out += line("Scale",
-              (record.steps.empty() ? "none yet" : scale_text(record.steps.back().scale) + " at the end") +
-                  std::string(": the loss is multiplied by it so that small gradients do not vanish"));
+  const amp::Recipe* recipe = amp::find_recipe_if(config.recipe);
+  if (recipe == nullptr || recipe->scaling != amp::LossScaling::none)
+    out += line("Scale",
+                (record.steps.empty() ? "none yet" : scale_text(record.steps.back().scale) + " at the end") +
+                    std::string(": the loss is multiplied by it so that small gradients do not vanish"));
   out += line("Skipped", plural(skip_count(record), "step") + "; " + skip_words(record));
   out += line("Report", html.empty() ? "not written" : html.string() + " (open it in a browser)");
   return out;

@@ -58,5 +58,10 @@ TEST(ComparisonText, ColumnsAreAligned) {
   EXPECT_EQ(text[3], "float16_no_master failed: seed 1: the loss is NaN");
 }
 
+TEST(RunText, ARecipeWithoutALossScaleShowsNone) {
+  EXPECT_NE(to_text(sample_record(80, 1, "float16"), "").find("\nScale "), std::string::npos);
+  EXPECT_EQ(to_text(sample_record(80, 1, "bfloat16"), "").find("\nScale "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace halftone::report
