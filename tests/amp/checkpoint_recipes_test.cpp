@@ -33,9 +33,10 @@ struct Model {
   }
 
   Tensor operator()(const Tensor& images) const {
-    auto stem = [&](const std::vector<Tensor>& in) { return max_pool2d(relu(norm(conv(in[0]))), 2); };
-    auto hidden = [&](const std::vector<Tensor>& in) { return dropout(gelu(second(in[0]))); };
-    auto body = [&](const std::vector<Tensor>& in) {
+    // By value: backward calls them again when this function has returned.
+    auto stem = [this](const std::vector<Tensor>& in) { return max_pool2d(relu(norm(conv(in[0]))), 2); };
+    auto hidden = [this](const std::vector<Tensor>& in) { return dropout(gelu(second(in[0]))); };
+    auto body = [this, hidden](const std::vector<Tensor>& in) {
       const Tensor x = dropout(relu(first(flatten(in[0]))));
       const Tensor y = parts == Parts::nested ? checkpoint(hidden, {x}) : hidden({x});
       return add(x, y);
