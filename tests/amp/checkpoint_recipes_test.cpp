@@ -9,12 +9,16 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <ostream>
 
 #include "halftone/amp.h"
 #include "halftone/nn.h"
 #include "halftone/ops.h"
 
 namespace halftone::amp {
+
+void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.name; }
+
 namespace {
 
 enum class Parts { none, sequence, nested, selective };
