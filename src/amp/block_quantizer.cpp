@@ -148,11 +148,7 @@ class BlockQuantizer final : public Quantizer {
         rounding_(operands.gradient_rounding) {}
 
   Tensor quantize(const Tensor& given, OperandRole role, Along along, std::string_view) const override {
-    Tensor x = given;
-    if (!x.is_contiguous()) {
-      x = Tensor(given.shape(), given.dtype());
-      thread_state().backend->copy(given, x);
-    }
+    const Tensor x = contiguous(given);
     const BlockFormat& format = role == OperandRole::gradient ? gradient_ : forward_;
     Tensor result(x.shape(), bfloat16);
     if (x.count() == 0) return result;

@@ -11,6 +11,13 @@ DType carrier(const Format& format) {
   return format.mantissa_bits <= kept.mantissa_bits ? bfloat16 : float32;
 }
 
+Tensor contiguous(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  Tensor copy(x.shape(), x.dtype());
+  thread_state().backend->copy(x, copy);
+  return copy;
+}
+
 Casting::Casting(const Recipe& recipe, const std::vector<Parameter>& parameters) : compute_(recipe.compute) {
   if (recipe.operands.scaling == OperandScaling::none) return;
   const auto made = recipe.operands.scaling == OperandScaling::block

@@ -29,4 +29,6 @@ std::shared_ptr<const Quantizer> make_block_quantizer(const Operands& operands);
 // The format in which the values of a short one are kept: bfloat16, or float32 if that can not hold them.
 DType carrier(const Format& format);
 
+Tensor contiguous(const Tensor& x);  // x itself, or a copy
+
 }  // namespace halftone::amp

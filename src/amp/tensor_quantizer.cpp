@@ -57,9 +57,8 @@ class TensorQuantizer final : public Quantizer {
   TensorQuantizer(const Operands& operands, const std::vector<Parameter>& parameters)
       : forward_(find_dtype(operands.forward)),
         gradient_(find_dtype(operands.gradient)),
-        rounding_(operands.gradient_rounding),
-        delayed_(operands.scaling == OperandScaling::delayed) {
-    if (!delayed_) return;
+        rounding_(operands.gradient_rounding) {
+    if (operands.scaling != OperandScaling::delayed) return;
     for (const Parameter& parameter : parameters)
       if (parameter.value.rank() >= 2) history_.emplace(parameter.name, zeros({kRoles, 1 + kHistory}));
   }
@@ -83,11 +82,7 @@ class TensorQuantizer final : public Quantizer {
   }
 
   Tensor quantize(const Tensor& given, OperandRole role, Along, std::string_view layer) const override {
-    Tensor x = given;
-    if (!x.is_contiguous()) {
-      x = Tensor(given.shape(), given.dtype());
-      thread_state().backend->copy(given, x);
-    }
+    const Tensor x = contiguous(given);
     const DType format = role == OperandRole::gradient ? gradient_ : forward_;
     const float amax = reference_magnitude(largest_magnitude(x), role, layer);
     const int exponent = exponent_for(amax, format.format());
@@ -139,7 +134,6 @@ class TensorQuantizer final : public Quantizer {
 
   DType forward_, gradient_;
   Rounding rounding_;
-  bool delayed_;
   std::map<std::string, Tensor, std::less<>>
       history_;  // of a weight's layer: role x (this step, steps before)
 };

@@ -219,18 +219,20 @@ Tensor run(const Op& op, Call& call, std::span<const Tensor> inputs) {
   return output;
 }
 
-}  // namespace
-
-Tensor Call::operand(int input, Along along) const {
+// Operand number `input` of a contraction with a weight, as its matmul sees it.
+Tensor rounded(const OperandQuantizer* quantizer, std::span<const Tensor> inputs, int input, Along along,
+               std::string_view layer) {
   const Tensor& x = inputs[static_cast<std::size_t>(input)];
   if (quantizer == nullptr) return x;
   return quantizer->quantize(x, input == 0 ? OperandRole::activation : OperandRole::weight, along, layer);
 }
 
+}  // namespace
+
+Tensor Call::operand(int input, Along along) const { return rounded(quantizer, inputs, input, along, layer); }
+
 Tensor BackwardCall::operand(int input, Along along) const {
-  const Tensor& x = inputs[static_cast<std::size_t>(input)];
-  if (quantizer == nullptr) return x;
-  return quantizer->quantize(x, input == 0 ? OperandRole::activation : OperandRole::weight, along, layer);
+  return rounded(quantizer, inputs, input, along, layer);
 }
 
 Tensor BackwardCall::gradient_operand(Along along) const {
@@ -240,8 +242,8 @@ Tensor BackwardCall::gradient_operand(Along along) const {
 namespace {
 
 // The rounded tensor with the history of the exact one.
-Tensor straight_through(const Tensor& rounded, const Tensor& x) {
-  const Tensor alias = rounded.detach();
+Tensor straight_through(const Tensor& result, const Tensor& x) {
+  const Tensor alias = result.detach();
   alias.set_slot(x.slot());
   return alias;
 }
@@ -250,9 +252,7 @@ Tensor straight_through(const Tensor& rounded, const Tensor& x) {
 
 Tensor DifferentiateCall::operand(int input, Along along) const {
   const Tensor& x = inputs[static_cast<std::size_t>(input)];
-  if (quantizer == nullptr) return x;
-  const OperandRole role = input == 0 ? OperandRole::activation : OperandRole::weight;
-  return straight_through(quantizer->quantize(x, role, along, layer), x);
+  return quantizer == nullptr ? x : straight_through(rounded(quantizer, inputs, input, along, layer), x);
 }
 
 Tensor DifferentiateCall::gradient_operand(Along along) const {
