@@ -5,7 +5,10 @@
 #include <variant>
 
 #include "halftone/error.h"
+#include "halftone/loss_scale.h"
+#include "halftone/optim.h"
 #include "train/config.h"
+#include "train/task.h"
 
 namespace halftone::cli {
 namespace {
@@ -17,7 +20,7 @@ constexpr Help kHelp[] = {
     {"task", "What to train on: fashion-mnist"},
     {"model", "mlp or cnn"},
     {"recipe", "Which format where; the README has the table"},
-    {"optimizer", "adamw, sgd, adam, lamb, lion or adafactor"},
+    {"optimizer", "Its update rule: "},
     {"epochs", "Passes over the training images"},
     {"batch", "Images per step"},
     {"lr", "Peak learning rate; 0: the optimizer's default for the task"},
@@ -28,8 +31,7 @@ constexpr Help kHelp[] = {
     {"limit", "Use only the first so many training images; 0: all"},
     {"threads", "0: all cores"},
     {"save_every", "Steps between state files"},
-    {"scaler",
-     "How the loss scale moves: pytorch, megatron, deepspeed, deepspeed_consecutive, keras, predictive"},
+    {"scaler", "How the loss scale moves: "},
     {"init_scale", "First loss scale; 0: the scaler's"},
     {"growth_interval", "Clean steps until the loss scale grows; 0: the scaler's"},
     {"data", "Folder of the data files"},
@@ -37,9 +39,18 @@ constexpr Help kHelp[] = {
     {"resume", "Continue the run in --out, or the newest one with this configuration"},
 };
 
-std::string_view help_for(std::string_view field) {
+// The rows of the table that a field names one of.
+std::vector<std::string_view> table_for(std::string_view field) {
+  if (field == "optimizer") return optim::optimizer_names();
+  std::vector<std::string_view> names;
+  if (field == "scaler")
+    for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
+  return names;
+}
+
+std::string help_for(std::string_view field) {
   for (const Help& help : kHelp)
-    if (help.field == field) return help.text;
+    if (help.field == field) return std::string(help.text) + train::join(table_for(field));
   return "";
 }
 
@@ -55,7 +66,7 @@ void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& 
   command_ = &command;
   for (const train::Field& field : train::config_fields()) {
     if (std::find(without.begin(), without.end(), field.name) != without.end()) continue;
-    const std::string help(help_for(field.name));
+    const std::string help = help_for(field.name);
     const std::string name = field.name == "task" ? "task" : option_name(field.name);
     std::visit(
         [&](auto member) {
