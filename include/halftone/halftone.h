@@ -12,6 +12,7 @@
 #include "halftone/data.h"
 #include "halftone/error.h"
 #include "halftone/format.h"
+#include "halftone/models.h"
 #include "halftone/nn.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"

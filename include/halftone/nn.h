@@ -139,6 +139,14 @@ struct LayerNorm {
   void visit(auto&& each) { each("weight", weight), each("bias", bias); }
 };
 
+struct RmsNorm {
+  Tensor weight;
+  double epsilon;
+  explicit RmsNorm(int width, double epsilon = 1e-6);
+  Tensor operator()(const Tensor& x) const { return rms_norm(x, weight, epsilon); }
+  void visit(auto&& each) { each("weight", weight); }
+};
+
 struct Embedding {
   Tensor weight;
   Embedding(int count, int width);  // normal(0, 0.02)

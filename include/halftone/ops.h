@@ -19,7 +19,9 @@ Tensor scale(const Tensor& x, double factor);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor relu(const Tensor& x);
-Tensor gelu(const Tensor& x);  // exact: x Phi(x) (Hendrycks and Gimpel 2016)
+Tensor gelu(const Tensor& x);       // exact: x Phi(x) (Hendrycks and Gimpel 2016)
+Tensor gelu_tanh(const Tensor& x);  // GPT-2's form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+Tensor silu(const Tensor& x);       // x sigmoid(x)
 Tensor sigmoid(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor dropout(const Tensor& x, double probability);  // identity outside training
@@ -58,6 +60,7 @@ Tensor log_softmax(const Tensor& x);
 // all axes but the last; in training uses the batch's statistics and moves running_mean and running_variance
 // (float32, updated once even under checkpoint) by momentum.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon = 1e-5);  // Zhang and Sennrich 2019
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
                   Tensor running_variance, double momentum = 0.1, double epsilon = 1e-5);
 
@@ -68,8 +71,25 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 Tensor conv2d(const Tensor& image, const Tensor& filter, const Tensor& bias = {}, int stride = 1,
               int padding = 0);
 
-// Scaled dot-product attention with a causal mask: q, k, v (batch, heads, context, head_width).
-Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v);
+// Scaled dot-product attention: q (batch, heads, queries, head_width), k and v (batch, kv_heads, keys,
+// head_width) with heads a multiple of kv_heads (each key head serves heads / kv_heads query heads). Scores
+// and their softmax are float32. causal: query i sees key j if j <= i + keys - queries, so that the last
+// query sees every key. lengths, int32 (batch): only the first lengths[b] keys count, the rest is padding. A
+// query that sees no key gives zeros.
+struct AttentionOptions {
+  bool causal = false;
+  double factor = 0;  // on the scores; 0: 1 / sqrt(head_width)
+  Tensor lengths{};
+};
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+
+// The same on the result of one matmul that makes queries, keys and values: qkv (batch, context, 3 width),
+// q, k and v one after the other and the heads side by side in each; the result is (batch, context, width).
+Tensor self_attention(const Tensor& qkv, int heads, const AttentionOptions& options = {});
+
+// Rotary positions (Su et al. 2021) for x (.., positions, width): element i of the first half of a row turns
+// with element i of the second by (first_position + position) / base^(2 i / width).
+Tensor rotary(const Tensor& x, double base = 10000, std::int64_t first_position = 0);
 
 // Pooling windows of size x size, moved by the same; sizes must divide.
 Tensor max_pool2d(const Tensor& image, int size);
@@ -81,8 +101,19 @@ Tensor embedding(const Tensor& table, const Tensor& indices);
 // Losses, float32 scalars: the mean over rows (elements, for the last three).
 // cross_entropy: logits (.., classes), int32 targets (..); targets equal to ignore_index do not count, and a
 // batch of nothing else has loss 0 and gradient 0. A target out of range throws ValueError. A target masked
-// by -infinity makes the loss infinite.
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets, std::int32_t ignore_index = -100);
+// by -infinity makes the loss infinite. label_smoothing e: the target distribution has 1 - e more on the
+// target than the e / classes that every class gets (Szegedy et al. 2016). z_loss c adds c (ln sum_j
+// exp(x_j))^2 to the loss of a row, which keeps logits from drifting (Chowdhery et al. 2022).
+struct CrossEntropyOptions {
+  std::int32_t ignore_index = -100;
+  double label_smoothing = 0;
+  double z_loss = 0;
+};
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options = {});
+// cross_entropy(linear(x, weight), targets) without ever holding all logits: x (.., width), weight (classes,
+// width), targets (..). Rows are taken in chunks; the logits of a chunk are float32.
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                            CrossEntropyOptions options = {});
 Tensor mse_loss(const Tensor& x, const Tensor& target);
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target);
 Tensor binary_cross_entropy(const Tensor& probability, const Tensor& target);  // throws on narrow input

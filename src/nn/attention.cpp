@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Causal self-attention (Vaswani et al. 2017): one matmul makes queries, keys and values; the heads are views
-// of its result, so nothing is copied on the way into the kernel.
+// Causal self-attention (Vaswani et al. 2017): one matmul makes queries, keys and values; the
+// heads are read where they lie in its result.
 #include "halftone/nn.h"
 #include "nn/init.h"
 
@@ -27,14 +27,7 @@ Tensor CausalSelfAttention::operator()(const Tensor& x) const {
   if (x.rank() != 3 || x.size(2) != width)
     throw ShapeError("CausalSelfAttention", "x " + to_string(x.shape()),
                      "(batch, context, " + std::to_string(width) + ")");
-  const std::int64_t batch = x.size(0), context = x.size(1);
-  const Tensor joint = qkv(x);
-  const auto part = [&](std::int64_t number) {
-    const Tensor columns = slice(joint, 2, number * width, (number + 1) * width);
-    return transpose(reshape(columns, {batch, context, heads, width / heads}), 1, 2);
-  };
-  const Tensor mixed = causal_attention(part(0), part(1), part(2));
-  return project(reshape(transpose(mixed, 1, 2), {batch, context, width}));
+  return project(self_attention(qkv(x), heads, {.causal = true}));
 }
 
 }  // namespace halftone::nn

@@ -38,6 +38,11 @@ LayerNorm::LayerNorm(int width, double epsilon) : epsilon(epsilon) {
   bias = constant_parameter({width}, 0);
 }
 
+RmsNorm::RmsNorm(int width, double epsilon) : epsilon(epsilon) {
+  check_sizes("RmsNorm", {width});
+  weight = constant_parameter({width}, 1);
+}
+
 Embedding::Embedding(int count, int width) {
   check_sizes("Embedding", {count, width});
   weight = normal_parameter({count, width}, 0.02);

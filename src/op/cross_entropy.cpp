@@ -121,7 +121,8 @@ const Register registered(cross_entropy_op);
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& targets, std::int32_t ignore_index) {
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options) {
+  const std::int32_t ignore_index = options.ignore_index;
   if (targets.dtype() != int32)
     throw DTypeError("cross_entropy", fmt::format("{} targets", targets.dtype().name()),
                      "int32 class indices");

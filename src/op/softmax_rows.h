@@ -23,16 +23,9 @@ bool all_masked(std::span<const Real> row) {
                      [](Real v) { return v == -std::numeric_limits<Real>::infinity(); });
 }
 
-// parameters: factor on x; 1 if causal; number of queries (row r is query r mod queries).
-inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Real>& r) {
-  const auto x = r.in[0];
-  const auto y = r.out[0];
-  const Real factor = r.parameters[0];
-  std::size_t keys = x.size();
-  if (r.parameters[1] != 0) {
-    const auto query = static_cast<std::size_t>(r.row % static_cast<std::int64_t>(r.parameters[2]));
-    keys = query + 1 < keys ? query + 1 : keys;
-  }
+// y = softmax(factor x) over the first `keys` elements; the rest gets zeros.
+template <class Real>
+void softmax_prefix(std::span<const Real> x, std::span<Real> y, Real factor, std::size_t keys) {
   Real peak = -std::numeric_limits<Real>::infinity();
   bool nan = false;
   for (std::size_t i = 0; i < keys; ++i) {
@@ -47,6 +40,16 @@ inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Rea
   }
   if (total == 0) return;
   for (std::size_t i = 0; i < keys; ++i) y[i] = static_cast<Real>(double{y[i]} / total);
+}
+
+// parameters: factor on x; 1 if causal; number of queries (row r is query r mod queries).
+inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Real>& r) {
+  std::size_t keys = r.in[0].size();
+  if (r.parameters[1] != 0) {
+    const auto query = static_cast<std::size_t>(r.row % static_cast<std::int64_t>(r.parameters[2]));
+    keys = std::min(query + 1, keys);
+  }
+  softmax_prefix(r.in[0], r.out[0], r.parameters[0], keys);
 });
 
 // in: y, dy; out: dx. parameters: factor.

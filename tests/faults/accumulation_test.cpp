@@ -135,14 +135,14 @@ TEST_P(SeventyThousandOnes, ShareASoftmaxEqually) {
   // the formats of 6 bits and less.
   if (min_subnormal(format().format()) > 1.0 / 512) return;
   const Tensor keys = ones_of({1, 1, 512, 2});
-  const std::vector<double> mixed = causal_attention(keys, keys, keys).to_vector();
+  const std::vector<double> mixed = attention(keys, keys, keys, {.causal = true}).to_vector();
   EXPECT_EQ(mixed.back(), 1) << "512 shares of 1/512: adding up in bfloat16 gives 1/256 each";
 }
 
 TEST(SharesOfAttention, AreRoundedToTheFormatItIsComputedIn) {  // the limit that docs/faults.md states
   for (const auto& [dtype, expected] : {std::pair{float8_e4m3fn, 0.0}, std::pair{bfloat16, 1.0}}) {
     const Tensor keys = ones({1, 1, 1024, 2}, dtype);
-    EXPECT_EQ(causal_attention(keys, keys, keys).to_vector().back(), expected) << dtype.name();
+    EXPECT_EQ(attention(keys, keys, keys, {.causal = true}).to_vector().back(), expected) << dtype.name();
   }
 }
 

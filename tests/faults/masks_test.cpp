@@ -77,7 +77,7 @@ TEST_P(Masks, AttentionSeesNoFutureHoweverLargeTheScores) {
   Tensor k = from_values(std::vector<double>(values.rbegin(), values.rend()), {1, 1, 4, 2}, format())
                  .set_requires_grad();
   Tensor v = leaf({1, 1, 4, 2}, 1, format());
-  const Tensor y = causal_attention(q, k, v);
+  const Tensor y = attention(q, k, v, {.causal = true});
   for (const double element : y.to_vector()) EXPECT_NEAR(element, 1, epsilon(format().format()));
   sum(y).backward();
   for (const Tensor& gradient : {q.grad(), k.grad(), v.grad()})
@@ -94,7 +94,7 @@ TEST_P(Masks, TargetsThatDoNotCountLeaveNoTrace) {  // faults D3, D4
   // Not even what is in their rows, nor the size of the batch.
   Tensor mixed =
       from_values(std::vector<double>{1, 1, kNan, kInf, 1, 1}, {3, 2}, format()).set_requires_grad();
-  const Tensor half = cross_entropy(mixed, from_values({0, 7, 1}, int32), 7);
+  const Tensor half = cross_entropy(mixed, from_values({0, 7, 1}, int32), {.ignore_index = 7});
   EXPECT_FLOAT_EQ(static_cast<float>(half.item()), std::log(2.0f));
   half.backward();
   EXPECT_EQ(mixed.grad().to_vector(), (std::vector<double>{-0.25, 0.25, 0, 0, 0.25, -0.25}));

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// rotary (Su et al. 2021): the two halves of a head, x = (a, b), turned by the angle of their position:
+//   y = (a cos - b sin, b cos + a sin),  angle = position / base^(2 i / width), i the index within a half.
+// This is the pairing of Llama's published weights (element i with element i + width / 2). The gradient turns
+// back. Angles are formed in double, so that far positions lose nothing.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "halftone/op.h"
+#include "halftone/ops.h"
+
+namespace halftone {
+namespace {
+
+struct Options {
+  double base;
+  std::int64_t first;
+  double direction;  // -1 turns back
+};
+
+// in: x, (cosines, sines) of the position; out: y. parameters: direction.
+constexpr RowFormula kTurn = row_formula([]<class Real>(const Rows<Real>& r) {
+  const auto x = r.in[0], angle = r.in[1];
+  const std::size_t half = x.size() / 2;
+  const Real direction = r.parameters[0];
+  for (std::size_t i = 0; i < half; ++i) {
+    const Real cosine = angle[i], sine = direction * angle[i + half], a = x[i], b = x[i + half];
+    r.out[0][i] = a * cosine - b * sine;
+    r.out[0][i + half] = b * cosine + a * sine;
+  }
+});
+
+// Cosines and sines, (positions, width), in float64 if x is.
+Tensor angles(const Tensor& x, const Options& options) {
+  const std::int64_t positions = x.size(-2), width = x.size(-1), half = width / 2;
+  std::vector<double> values(static_cast<std::size_t>(positions * width));
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::int64_t i = 0; i < half; ++i) {
+      const double angle = static_cast<double>(options.first + p) *
+                           std::pow(options.base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
+      values[static_cast<std::size_t>(p * width + i)] = std::cos(angle);
+      values[static_cast<std::size_t>(p * width + i + half)] = std::sin(angle);
+    }
+  return from_values(values, {positions, width}, x.dtype() == float64 ? float64 : float32);
+}
+
+void turn(const Backend& backend, const Tensor& x, const Options& options, double direction,
+          const Tensor& y) {
+  const Tensor table = angles(x, options);
+  Shape strides = x.strides();
+  for (int axis = 0; axis < x.rank() - 2; ++axis) strides[axis] = 0;
+  strides[-2] = table.size(1);
+  strides[-1] = 1;
+  const Tensor in[] = {x, table.view(x.shape(), strides, 0)};
+  const double parameters[] = {direction * options.direction};
+  backend.rowwise(kTurn, in, std::span(&y, 1), parameters);
+}
+
+extern const Op rotary_op;
+
+const Op rotary_op{
+    .name = "rotary",
+    .cast = CastPolicy::inside_float32,
+    .keeps = {},
+    .forward =
+        [](Call& call) {
+          Tensor y(call.inputs[0].shape(), call.result);
+          turn(call.backend, call.inputs[0], call.as<Options>(), 1, y);
+          return y;
+        },
+    .backward =
+        [](BackwardCall& call) {
+          Tensor dx(call.shapes[0], call.gradients.dtype(0));
+          turn(call.backend, call.gradient, call.as<Options>(), -1, dx);
+          call.gradients.deliver(0, std::move(dx));
+        },
+    .examples =
+        [] {
+          return std::vector<Example>{{{{{2, 2, 5, 6}}}, Options{10000, 0, 1}},
+                                      {{{{3, 4}}}, Options{100, 7, 1}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          Options back = call.as<Options>();
+          back.direction = -back.direction;
+          return std::vector{apply(rotary_op, {call.gradient}, back)};
+        },
+};
+const Register registered(rotary_op);
+
+}  // namespace
+
+Tensor rotary(const Tensor& x, double base, std::int64_t first_position) {
+  if (x.rank() < 2 || x.size(-1) % 2 != 0)
+    throw ShapeError("rotary", to_string(x.shape()), "(.., positions, width) of even width");
+  if (!(base > 0) || first_position < 0)
+    throw ValueError("rotary", fmt::format("base {} and first position {}", base, first_position),
+                     "a positive base and a position from 0");
+  return apply(rotary_op, {x}, Options{base, first_position, 1});
+}
+
+}  // namespace halftone
