@@ -72,7 +72,8 @@ TEST(Bert, PaddingDoesNotReachTheOthers) {
   EXPECT_NE(one, other);
   one.resize(3 * 8), other.resize(3 * 8);
   EXPECT_EQ(one, other);
-  const std::vector<double> alone = model.hidden({from_values(std::vector<double>{1, 2, 3}, {1, 3}, int32)}).to_vector();
+  const std::vector<double> alone =
+      model.hidden({from_values(std::vector<double>{1, 2, 3}, {1, 3}, int32)}).to_vector();
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], alone[i], 1e-5) << i;
 }
 

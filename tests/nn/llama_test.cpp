@@ -82,7 +82,7 @@ TEST(Llama, OptionsAndTokensAreChecked) {
   refused([](LlamaOptions& o) { o.heads = 8; });  // heads of width 1
   refused([](LlamaOptions& o) { o.rope_theta = 0; });
   refused([](LlamaOptions& o) { o.context = -1; });
-  EXPECT_THROW(Llama(tiny())(random_tokens({1, 7}, 7)), ShapeError);
+  EXPECT_THROW(Llama{tiny()}(random_tokens({1, 7}, 7)), ShapeError);
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ std::int64_t count_of_layers(int layers, Count count) {
 inline Tensor random_tokens(const Shape& shape, int vocabulary, std::uint64_t seed = 1) {
   Tensor tokens(shape, int32);
   for (std::int64_t i = 0; i < tokens.count(); ++i)
-    tokens.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(
-        random_bits(seed, streams::example, static_cast<std::uint64_t>(i)) % static_cast<unsigned>(vocabulary));
+    tokens.mutable_data<std::int32_t>()[i] =
+        static_cast<std::int32_t>(random_bits(seed, streams::example, static_cast<std::uint64_t>(i)) %
+                                  static_cast<unsigned>(vocabulary));
   return tokens;
 }
 
