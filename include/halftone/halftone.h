@@ -23,3 +23,4 @@
 #include "halftone/tensor.h"
 #include "halftone/train.h"
 #include "halftone/warning.h"
+#include "halftone/weights.h"
