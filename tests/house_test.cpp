@@ -53,20 +53,32 @@ std::size_t level(const std::string& floor) {
 
 // The floor of `#include "X"`: its folder in src, or of a public header the floor whose name it has.
 std::string floor_of_include(const std::string& include) {
-  static const std::vector<std::pair<std::string, std::string>> renamed = {
-      {"error", "base"},        {"float_state", "base"},
-      {"parallel", "base"},     {"random", "base"},
-      {"simd", "base"},         {"format_codec", "format"},
-      {"conversion", "format"}, {"conversion_codec", "format"},
-      {"census", "format"},     {"block", "format"},
-      {"scalar", "format"},     {"scalar_fmt", "format"},
-      {"formula", "backend"},   {"ops", "op"},
-      {"casting", "op"},        {"recipe", "amp"},
-      {"autocast", "amp"},      {"grad_scaler", "amp"},
-      {"loss_scale", "amp"},    {"optimizer", "amp"},
-      {"step", "amp"},          {"warning", "base"},
-      {"casting", "op"},        {"models", "nn"},
-      {"halftone", "cli"}};
+  static const std::vector<std::pair<std::string, std::string>> renamed = {{"elementary", "base"},
+                                                                           {"error", "base"},
+                                                                           {"float_state", "base"},
+                                                                           {"parallel", "base"},
+                                                                           {"random", "base"},
+                                                                           {"simd", "base"},
+                                                                           {"format_codec", "format"},
+                                                                           {"conversion", "format"},
+                                                                           {"conversion_codec", "format"},
+                                                                           {"census", "format"},
+                                                                           {"block", "format"},
+                                                                           {"scalar", "format"},
+                                                                           {"scalar_fmt", "format"},
+                                                                           {"formula", "backend"},
+                                                                           {"ops", "op"},
+                                                                           {"casting", "op"},
+                                                                           {"recipe", "amp"},
+                                                                           {"autocast", "amp"},
+                                                                           {"grad_scaler", "amp"},
+                                                                           {"loss_scale", "amp"},
+                                                                           {"optimizer", "amp"},
+                                                                           {"step", "amp"},
+                                                                           {"warning", "base"},
+                                                                           {"casting", "op"},
+                                                                           {"models", "nn"},
+                                                                           {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)
