@@ -56,7 +56,8 @@ std::string floor_of_include(const std::string& include) {
   static const std::vector<std::pair<std::string, std::string>> renamed = {
       {"error", "base"},        {"float_state", "base"},
       {"parallel", "base"},     {"random", "base"},
-      {"simd", "base"},         {"format_codec", "format"},
+      {"simd", "base"},         {"profile", "base"},
+      {"format_codec", "format"},
       {"conversion", "format"}, {"conversion_codec", "format"},
       {"census", "format"},     {"block", "format"},
       {"scalar", "format"},     {"scalar_fmt", "format"},

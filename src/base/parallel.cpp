@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "halftone/error.h"
+#include "halftone/profile.h"
 
 namespace halftone {
 
@@ -32,9 +33,11 @@ void parallel_chunks(std::int64_t count, std::int64_t chunk, ChunkFunction call,
   }
   std::exception_ptr error;
   std::atomic<bool> failed = false;
+  const profile::Loop loop;
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t i = 0; i < chunks; ++i) {
     try {
+      const profile::Chunk busy(loop);
       call(body, i * chunk, std::min((i + 1) * chunk, count));
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
