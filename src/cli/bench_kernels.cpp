@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "halftone/error.h"
 #include "halftone/parallel.h"
+#include "report/chart.h"
 #include "report/page.h"
 #include "report/words.h"
 
@@ -96,10 +97,20 @@ std::string to_page(const Json& json) {
     for (const Json& kernel : json["kernels"])
       if (kernel["unit"] == unit) table.rows.push_back(cells(kernel));
     const bool products = unit == "GFLOP/s";
+    report::DotPlot plot{.title = products ? "Of the best large matmul" : "Of a copy of as many bytes",
+                         .x_label = "1: as fast as the yardstick",
+                         .rows = {{"yardstick", "", {0, 1}, 7}}};
+    for (const Json& kernel : json["kernels"])
+      if (kernel["unit"] == unit)
+        plot.rows.push_back(
+            {kernel["kernel"],
+             fmt::format("{}, {}", kernel["shape"].get<std::string>(), kernel["format"].get<std::string>()),
+             {kernel["of_yardstick"].get<double>()},
+             products ? 0 : 2});
     if (!table.rows.empty())
       body += report::section(products ? "Products, beside the best large matmul of the format"
                                        : "What memory limits, beside a copy of as many bytes",
-                              to_html(table));
+                              to_html(plot) + to_html(table));
   }
   return bench_page("Kernels",
                     "Medians, each kernel alone, at the sizes of the models of halftone bench step.", body,

@@ -4,6 +4,7 @@
 // the same op, without a graph, with one, and with backward through it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -14,6 +15,7 @@
 #include "halftone/ops.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
+#include "report/bars.h"
 #include "report/page.h"
 #include "report/words.h"
 
@@ -99,10 +101,20 @@ const std::vector<std::string> kHead = {"op", "compute", "no_grad", "forward", "
 
 std::string to_page(const Json& json, const Options& options) {
   report::Table table{.head = kHead, .numeric = {false, false, true, true, true}, .rows = {}};
-  for (const Json& op : json["ops"]) table.rows.push_back(cells(op));
+  report::StackedBars bars{.title = "What an op costs",
+                           .x_label = "nanoseconds",
+                           .unit = "ns",
+                           .parts = {"without a graph", "what the graph adds", "what backward adds"},
+                           .rows = {}};
+  for (const Json& op : json["ops"]) {
+    const double bare = op["no_grad"], forward = op["forward"], all = op["forward_and_backward"];
+    table.rows.push_back(cells(op));
+    bars.rows.push_back(
+        {op["op"], op["compute"], {bare, std::max(0.0, forward - bare), std::max(0.0, all - forward)}});
+  }
   return bench_page("Overhead of an op",
                     fmt::format("Nanoseconds of an op on tensors of {0} x {0}.", options.size),
-                    report::section("Ops", to_html(table)), json);
+                    report::section("Ops", to_html(bars) + to_html(table)), json);
 }
 
 void run(const Options& options) {

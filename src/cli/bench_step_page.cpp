@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "cli/bench.h"
 #include "cli/bench_step_report.h"
@@ -89,6 +90,10 @@ std::string time_section(const Json& json) {
     table.rows.back().insert(table.rows.back().end(), {decimals(wall, 2), "100.0 %"});
     bars.rows.push_back(std::move(row));
   }
+  std::erase_if(table.rows, [](const std::vector<std::string>& row) {  // what no recipe has
+    return std::all_of(row.begin() + 1, row.end(),
+                       [](const std::string& cell) { return cell.rfind("0.0", 0) == 0; });
+  });
   merge_small(bars, report::kColours, "the rest", true);
   return report::section(
       "Time",
