@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The chunks are dealt out by OpenMP, in whose pool oneDNN's threads live too: a second pool would fight with
-// it for the cores.
+// The thread pool. The caller of a loop works on its chunks itself, and threads that wait for work help: a
+// loop never waits for a thread that has not begun, so one that gets no core costs nothing. A waiting thread
+// looks for work for a short while, because the next loop is usually microseconds away and waking a thread
+// takes longer than that, and then sleeps, because a core that other processes want must not be burnt.
 #include "halftone/parallel.h"
 
 #include <omp.h>
@@ -9,41 +11,157 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 #include "halftone/error.h"
 #include "halftone/profile.h"
 
-namespace halftone {
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
-int thread_count() { return omp_get_max_threads(); }
+namespace halftone {
+namespace {
+
+constexpr int kSpins = 2000;  // of about 20 to 40 ns
+
+void relax() {
+#if defined(__SSE2__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Returns when the value is no longer `old` (or, rarely, for no reason).
+void await_change(const std::atomic<int>& value, int old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    relax();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+thread_local bool inside_loop = false;
+
+class Pool {
+ public:
+  // False if the pool works for another caller.
+  bool run(detail::ChunkFunction call, const void* body, std::int64_t count, std::int64_t chunk,
+           int threads) {
+    const std::unique_lock only(caller_, std::try_to_lock);
+    if (!only) return false;
+    const profile::Loop recorded;
+    for (; workers_ < threads - 1; ++workers_)
+      std::thread([this, index = workers_] { help(index); }).detach();
+    // Before anything changes: a helper late for the loop before must not find a chunk under a larger count.
+    ticket_.store(kNoTicket, std::memory_order_seq_cst);
+    call_ = call;
+    body_ = body;
+    recorded_ = &recorded;
+    count_ = count;
+    chunk_ = chunk;
+    chunks_ = static_cast<int>(chunk_count(count, chunk));
+    error_ = nullptr;
+    failed_ = false;
+    done_ = 0;
+    helpers_ = threads - 1;
+    const int loop = static_cast<int>(static_cast<unsigned>(loop_.load(std::memory_order_relaxed)) + 1U);
+    ticket_.store(first_ticket(loop), std::memory_order_release);
+    loop_.store(loop, std::memory_order_seq_cst);
+    loop_.notify_all();
+    work(loop);
+    for (int done = done_.load(std::memory_order_acquire); done != chunks_;
+         done = done_.load(std::memory_order_acquire))
+      await_change(done_, done);
+    if (error_) std::rethrow_exception(error_);
+    return true;
+  }
+
+ private:
+  static constexpr std::uint64_t kNoTicket = 0xffffffff;  // beyond every chunk
+
+  static std::uint64_t first_ticket(int loop) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(loop)) << 32;
+  }
+
+  // Works on chunks of that loop until none is left. What describes the loop is only read with a chunk in
+  // hand: until that is done, the caller does not return and nothing changes.
+  void work(int loop) {
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    inside_loop = true;
+    while (ticket >> 32 == first_ticket(loop) >> 32) {
+      const auto index = static_cast<std::int64_t>(ticket & 0xffffffff);
+      if (index >= chunks_.load(std::memory_order_relaxed)) break;
+      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+      try {
+        const profile::Chunk busy(*recorded_);
+        call_(body_, index * chunk_, std::min((index + 1) * chunk_, count_));
+      } catch (...) {
+        if (!failed_.exchange(true)) error_ = std::current_exception();
+      }
+      const int chunks = chunks_.load(std::memory_order_relaxed);
+      if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) done_.notify_one();
+      ticket = ticket_.load(std::memory_order_acquire);
+    }
+    inside_loop = false;
+  }
+
+  [[noreturn]] void help(int index) {
+    for (int seen = 0;;) {
+      await_change(loop_, seen);
+      seen = loop_.load(std::memory_order_acquire);
+      if (index < helpers_.load(std::memory_order_relaxed)) work(seen);
+    }
+  }
+
+  std::mutex caller_;
+  int workers_ = 0;
+  detail::ChunkFunction call_ = nullptr;
+  const void* body_ = nullptr;
+  const profile::Loop* recorded_ = nullptr;
+  std::int64_t count_ = 0, chunk_ = 0;
+  std::exception_ptr error_;
+  std::atomic<bool> failed_ = false;
+  std::atomic<int> chunks_ = 0, helpers_ = 0;
+  alignas(64) std::atomic<int> loop_ = 0;              // number of the loop that runs or ran last
+  alignas(64) std::atomic<std::uint64_t> ticket_ = 0;  // number of the loop, then of the next chunk to take
+  alignas(64) std::atomic<int> done_ = 0;              // chunks
+};
+
+// Never destroyed: its threads may wait on it while the process ends.
+Pool& pool() {
+  static Pool& instance = *new Pool;
+  return instance;
+}
+
+// As many as OpenMP would use (OMP_NUM_THREADS, or all cores), until set_thread_count says otherwise.
+std::atomic<int>& count_of_threads() {
+  static std::atomic<int> count = omp_get_max_threads();
+  return count;
+}
+
+constexpr std::int64_t kMaxChunks = 1 << 30;
+
+}  // namespace
+
+int thread_count() { return count_of_threads(); }
 
 void set_thread_count(int count) {
   if (count < 1) throw ValueError("threads", std::to_string(count), "at least 1");
-  omp_set_num_threads(count);
+  count_of_threads() = count;
 }
 
 namespace detail {
 
 void parallel_chunks(std::int64_t count, std::int64_t chunk, ChunkFunction call, const void* body) {
   const std::int64_t chunks = chunk_count(count, chunk);
-  if (chunks <= 1 || omp_in_parallel() != 0 || omp_get_max_threads() == 1) {
-    for (std::int64_t begin = 0; begin < count; begin += chunk)
-      call(body, begin, std::min(begin + chunk, count));
+  const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), chunks));
+  if (threads > 1 && !inside_loop && chunks <= kMaxChunks && pool().run(call, body, count, chunk, threads))
     return;
-  }
-  std::exception_ptr error;
-  std::atomic<bool> failed = false;
-  const profile::Loop loop;
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t i = 0; i < chunks; ++i) {
-    try {
-      const profile::Chunk busy(loop);
-      call(body, i * chunk, std::min((i + 1) * chunk, count));
-    } catch (...) {
-      if (!failed.exchange(true)) error = std::current_exception();
-    }
-  }
-  if (error) std::rethrow_exception(error);
+  for (std::int64_t begin = 0; begin < count; begin += chunk)
+    call(body, begin, std::min(begin + chunk, count));
 }
 
 }  // namespace detail

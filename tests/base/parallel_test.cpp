@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -99,6 +100,55 @@ TEST_F(Parallel, UsesMoreThanOneThreadWhenThereIsMoreThanOneChunk) {
     if (inside == 2) met = true;
   });
   EXPECT_TRUE(met);
+}
+
+TEST_F(Parallel, HelpersThatFellAsleepComeAgain) {
+  set_thread_count(2);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::atomic<int> inside = 0;
+    std::atomic<bool> met = false;
+    parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+      ++inside;
+      for (int i = 0; i < 10000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (inside == 2) met = true;
+    });
+    EXPECT_TRUE(met);
+  }
+}
+
+// A helper that comes late must neither take part in the next loop by mistake nor run a chunk twice.
+TEST_F(Parallel, ShortLoopsOneAfterTheOtherRunEveryChunkOnce) {
+  for (int threads : {2, 5}) {
+    set_thread_count(threads);
+    for (int loop = 0; loop < 20000; ++loop) {
+      std::array<std::atomic<int>, 8> runs{};
+      const std::int64_t chunks = 2 + loop % 7;
+      parallel_for(chunks, 1,
+                   [&](std::int64_t begin, std::int64_t) { ++runs[static_cast<std::size_t>(begin)]; });
+      for (std::size_t i = 0; i < runs.size(); ++i)
+        ASSERT_EQ(runs[i], static_cast<std::int64_t>(i) < chunks ? 1 : 0)
+            << "loop " << loop << " chunk " << i;
+    }
+  }
+}
+
+TEST_F(Parallel, SeveralThreadsMayCallAtOnce) {
+  set_thread_count(3);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 500; ++loop) {
+        std::atomic<std::int64_t> total = 0;
+        parallel_for(100, 7, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) total += i;
+        });
+        if (total != 99 * 100 / 2) ++wrong;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(Parallel, OneThreadOrOneChunkRunsInline) {

@@ -4,6 +4,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cassert>
 #include <mutex>
 #include <new>
@@ -79,6 +81,31 @@ class Scratch {
   std::size_t bytes_ = 0;
 };
 
+// oneDNN's handles of a primitive's arguments, and of its scratch memory if it wants any. Making them costs
+// more than a small product, so a thread keeps them; only the addresses change from call to call.
+struct Prepared {
+  std::vector<dnnl::memory> memories;
+};
+constexpr std::size_t kMaxArguments = 8;
+
+const Prepared& prepare(const CompiledPrimitive& compiled) {
+  thread_local std::unordered_map<std::uint64_t, Prepared> kept;
+  if (const auto found = kept.find(compiled.id); found != kept.end()) return found->second;
+  if (kept.size() >= kMaxPrimitives) kept.clear();
+  Prepared prepared;
+  for (const auto& [number, layout] : compiled.arguments)
+    prepared.memories.emplace_back(layout, onednn_engine(), nullptr);
+  if (compiled.scratchpad.get_size() != 0)
+    prepared.memories.emplace_back(compiled.scratchpad, onednn_engine(), nullptr);
+  assert(prepared.memories.size() <= kMaxArguments);
+  return kept.emplace(compiled.id, std::move(prepared)).first->second;
+}
+
+std::uint64_t next_id() {
+  static std::atomic<std::uint64_t> made = 0;
+  return ++made;
+}
+
 // Every value of the format is a bfloat16, and none a subnormal one, which the processor would read as zero.
 bool fits_bfloat16(const Format& format) {
   const Format& wide = bfloat16.format();
@@ -138,11 +165,11 @@ Tensor contiguous(const Tensor& x) {
   return copy;
 }
 
-const dnnl::memory::desc& CompiledPrimitive::layout(int argument) const {
+std::size_t CompiledPrimitive::place(int argument) const {
   const auto found =
       std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.first == argument; });
   assert(found != arguments.end());
-  return found->second;
+  return static_cast<std::size_t>(found - arguments.begin());
 }
 
 dnnl::primitive_attr primitive_attributes() {
@@ -162,7 +189,9 @@ std::shared_ptr<const CompiledPrimitive> cached_primitive(const PrimitiveKey& ke
   }
   const SingleThread single;
   try {
-    auto made = std::make_shared<const CompiledPrimitive>(make());
+    CompiledPrimitive primitive = make();
+    primitive.id = next_id();
+    auto made = std::make_shared<const CompiledPrimitive>(std::move(primitive));
     const std::unique_lock lock(c.mutex);
     if (c.primitives.size() >= kMaxPrimitives)
       c.primitives.clear();  // those running are held by their callers
@@ -182,15 +211,20 @@ void execute(const CompiledPrimitive& compiled, std::initializer_list<Argument> 
   thread_local Scratch scratch;
   thread_local dnnl::stream stream(onednn_engine());
   const SingleThread single;
-  std::unordered_map<int, dnnl::memory> memories;
-  memories.reserve(arguments.size() + 1);
-  // oneDNN takes addresses it only reads as mutable ones, too.
-  for (const auto& [number, data] : arguments)
-    memories.emplace(number, dnnl::memory(compiled.layout(number), onednn_engine(), const_cast<void*>(data)));
-  if (const std::size_t bytes = compiled.scratchpad.get_size())
-    memories.emplace(DNNL_ARG_SCRATCHPAD,
-                     dnnl::memory(compiled.scratchpad, onednn_engine(), scratch.reserve(bytes)));
-  compiled.primitive.execute(stream, memories);
+  const Prepared& prepared = prepare(compiled);
+  std::array<dnnl_exec_arg_t, kMaxArguments> given;
+  int count = 0;
+  const auto give = [&](std::size_t slot, int number, const void* data) {
+    const dnnl::memory& memory = prepared.memories[slot];
+    // oneDNN takes addresses it only reads as mutable ones, too.
+    dnnl::error::wrap_c_api(dnnl_memory_set_data_handle(memory.get(), const_cast<void*>(data)), "address");
+    given[static_cast<std::size_t>(count++)] = {number, memory.get()};
+  };
+  for (const auto& [number, data] : arguments) give(compiled.place(number), number, data);
+  if (prepared.memories.size() > compiled.arguments.size())
+    give(compiled.arguments.size(), DNNL_ARG_SCRATCHPAD, scratch.reserve(compiled.scratchpad.get_size()));
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(compiled.primitive.get(), stream.get(), count, given.data()),
+                          "execution");
 }
 
 void reorder(PrimitiveKey key, const dnnl::memory::desc& from, const void* source,

@@ -47,8 +47,10 @@ struct CompiledPrimitive {
   dnnl::primitive primitive;
   std::vector<std::pair<int, dnnl::memory::desc>> arguments;  // oneDNN's argument number and layout
   dnnl::memory::desc scratchpad;
+  std::uint64_t id = 0;  // of this primitive alone, for what threads keep of it; given by cached_primitive
 
-  const dnnl::memory::desc& layout(int argument) const;
+  std::size_t place(int argument) const;  // among the arguments
+  const dnnl::memory::desc& layout(int argument) const { return arguments[place(argument)].second; }
 };
 
 // Attributes every primitive is made with: strict float32 arithmetic, scratch memory passed by the caller.
