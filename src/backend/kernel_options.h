@@ -3,6 +3,8 @@
 // Options of the named kernels (Backend::find), shared by the backends that have them and the ops that ask.
 #pragma once
 
+#include "halftone/tensor.h"
+
 namespace halftone {
 
 // "batch_norm.forward":  in {x (.., C), weight, bias}; out {y, mean, inverse_deviation, variance}: the
@@ -22,6 +24,18 @@ struct BatchNormOptions {
 // Windows of size x size move by their size, which divides height and width. Every element of dx is written.
 struct PoolOptions {
   int size;
+};
+
+// "attention.forward":  in {q, k, v, visible}; out {y, log_total}: visible, int32 (batch, queries), is how
+// many
+//                       keys a query sees; log_total, float32 (batch, heads, queries), the logarithm of the
+//                       sum of its exponentials, infinity for a query that sees none.
+// "attention.backward": in {q, k, v, visible, y, log_total, dy}; out {dq, dk, dv}, each undefined if not
+// wanted. q (batch, heads, queries, width), k and v (batch, kv_heads, keys, width); elements of a row are
+// neighbours.
+struct AttentionKernelOptions {
+  double factor;
+  DType rounded;  // what probabilities and their gradients are rounded to for the next product
 };
 
 }  // namespace halftone

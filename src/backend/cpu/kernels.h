@@ -14,5 +14,7 @@ void max_pool2d_forward(const KernelCall& call);
 void max_pool2d_backward(const KernelCall& call);
 void avg_pool2d_forward(const KernelCall& call);
 void avg_pool2d_backward(const KernelCall& call);
+void attention_forward(const KernelCall& call);
+void attention_backward(const KernelCall& call);
 
 }  // namespace halftone::cpu

@@ -8,6 +8,7 @@
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/onednn_loops.h"
 #include "backend/cpu/precision.h"
+#include "backend/cpu/tile_product.h"
 #include "backend/iteration.h"
 #include "halftone/parallel.h"
 
@@ -17,9 +18,7 @@ namespace {
 // Below this many operations a second thread costs more than it brings.
 constexpr std::int64_t kInlineOperations = 8'000'000;
 
-// A matrix as oneDNN takes it: one of the strides is 1 and the other at least the length of a line.
-struct Strides {
-  std::int64_t row, column;
+struct Strides : MatrixStrides {
   bool plain;
 };
 
@@ -29,7 +28,7 @@ Strides strides_of(const Tensor& x) {
   if (columns == 1) column = 1;  // the stride of a single row or column means nothing
   if (rows == 1) row = column == 1 ? columns : 1;
   const bool plain = (column == 1 && row >= columns) || (row == 1 && column >= rows);
-  return {row, column, plain};
+  return {{row, column}, plain};
 }
 
 Tensor operand(const Tensor& x, DType format) {
@@ -65,50 +64,6 @@ Tile tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   return {cut(rows, 192, 16), columns};
 }
 
-// What all tiles of one call share.
-struct Layout {
-  DType format, result;
-  std::int64_t inner;
-  Strides a, b, c;
-  bool bias, accumulate;
-};
-
-std::shared_ptr<const CompiledPrimitive> primitive_for(const Layout& l, Tile tile) {
-  const PrimitiveKey key{static_cast<std::int64_t>(PrimitiveKind::matmul),
-                         tile.rows,
-                         tile.columns,
-                         l.inner,
-                         l.a.row,
-                         l.a.column,
-                         l.b.row,
-                         l.b.column,
-                         l.c.row,
-                         l.format == bfloat16,
-                         l.result == bfloat16,
-                         l.bias,
-                         l.accumulate};
-  return cached_primitive(key, [&] {
-    using dnnl::memory;
-    const memory::desc a({tile.rows, l.inner}, onednn_type(l.format), memory::dims{l.a.row, l.a.column});
-    const memory::desc b({l.inner, tile.columns}, onednn_type(l.format), memory::dims{l.b.row, l.b.column});
-    const memory::desc c({tile.rows, tile.columns}, onednn_type(l.result), memory::dims{l.c.row, 1});
-    const memory::desc bias({1, tile.columns}, memory::data_type::f32, memory::dims{tile.columns, 1});
-    dnnl::primitive_attr attributes = primitive_attributes();
-    if (l.accumulate) {
-      dnnl::post_ops add;
-      add.append_sum(1.0f);
-      attributes.set_post_ops(add);
-    }
-    const dnnl::matmul::desc what = l.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-    const dnnl::matmul::primitive_desc description(what, attributes, onednn_engine());
-    CompiledPrimitive made{dnnl::matmul(description),
-                           {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}},
-                           description.scratchpad_desc()};
-    if (l.bias) made.arguments.emplace_back(DNNL_ARG_BIAS, bias);
-    return made;
-  });
-}
-
 Shape batch(const Shape& shape) {
   return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2)));
 }
@@ -117,21 +72,34 @@ Shape batch(const Shape& shape) {
 void multiply(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& bias, bool accumulate) {
   Nest batches(batch(c.shape()));
   for (const Tensor* x : {&a, &b, &c}) batches.add(batch(x->shape()), batch(x->strides()));
-  const Layout layout{a.dtype(),     c.dtype(),     a.size(-1),     strides_of(a),
-                      strides_of(b), strides_of(c), bias.defined(), accumulate};
+  TileProduct product{.format = a.dtype(),
+                      .result = c.dtype(),
+                      .rows = 0,
+                      .columns = 0,
+                      .inner = a.size(-1),
+                      .a = strides_of(a),
+                      .b = strides_of(b),
+                      .c_row = strides_of(c).row,
+                      .bias = bias.defined(),
+                      .accumulate = accumulate};
+  const auto compiled = [&](Tile size) {
+    product.rows = size.rows;
+    product.columns = size.columns;
+    return tile_product(product);
+  };
   const std::int64_t rows = c.size(-2), columns = c.size(-1);
-  const Tile tile = tile_of(rows, columns, layout.inner);
+  const Tile tile = tile_of(rows, columns, product.inner);
   const std::int64_t across = chunk_count(columns, tile.columns),
                      tiles = chunk_count(rows, tile.rows) * across;
   const Tile last{rows - (chunk_count(rows, tile.rows) - 1) * tile.rows,
                   columns - (across - 1) * tile.columns};
-  const auto whole = primitive_for(layout, tile), rest = primitive_for(layout, last);
+  const auto whole = compiled(tile), rest = compiled(last);
 
   const auto* from_a = static_cast<const std::byte*>(a.raw());
   const auto* from_b = static_cast<const std::byte*>(b.raw());
   const auto* from_bias = bias.defined() ? bias.data<float>() : nullptr;
   auto* to = static_cast<std::byte*>(c.raw_mutable());
-  const std::int64_t operations = 2 * tile.rows * tile.columns * layout.inner;
+  const std::int64_t operations = 2 * tile.rows * tile.columns * product.inner;
   parallel_for(batches.count() * tiles,
                std::max<std::int64_t>(1, kInlineOperations / std::max<std::int64_t>(operations, 1)),
                [&](std::int64_t begin, std::int64_t end) {
@@ -141,9 +109,9 @@ void multiply(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& b
                    const std::int64_t row = task % tiles / across * tile.rows,
                                       column = task % across * tile.columns;
                    const bool full = row + tile.rows <= rows && column + tile.columns <= columns;
-                   at[0] += row * layout.a.row;
-                   at[1] += column * layout.b.column;
-                   at[2] += row * layout.c.row + column;
+                   at[0] += row * product.a.row;
+                   at[1] += column * product.b.column;
+                   at[2] += row * product.c_row + column;
                    const CompiledPrimitive& run = full ? *whole : *rest;
                    std::byte* target = to + at[2] * c.dtype().bytes();
                    const std::byte *left = from_a + at[0] * a.dtype().bytes(),
