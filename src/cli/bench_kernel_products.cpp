@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "cli/bench_kernel_list.h"
-#include "cli/bench_op_time.h"
 #include "cli/bench_rates.h"
 #include "halftone/backend.h"
 #include "halftone/ops.h"

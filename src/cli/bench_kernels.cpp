@@ -25,7 +25,7 @@ using report::Json;
 constexpr const char* kExamples =
     "Examples:\n"
     "  halftone bench kernels --formats bfloat16\n"
-    "  halftone bench kernels --only norm --html kernels.html\n"
+    "  halftone bench kernels --only layer_norm --html kernels.html\n"
     "GFLOP/s of products are beside the best large matmul of the format, GB/s of others beside a copy of as "
     "many\n"
     "bytes. A kernel whose data stay in the cache can be faster than that copy.";
@@ -42,8 +42,10 @@ std::vector<KernelCase> chosen(const Options& options) {
   for (const std::string& format : options.formats)
     for (const auto make : {product_kernels, memory_kernels})
       for (KernelCase& kernel : make(find_dtype(format)))
-        if (kernel.name.find(options.only) != std::string::npos) cases.push_back(std::move(kernel));
-  if (cases.empty()) throw CLI::ValidationError("--only", options.only + "; no kernel has that in its name");
+        if ((kernel.name + " " + kernel.shape).find(options.only) != std::string::npos)
+          cases.push_back(std::move(kernel));
+  if (cases.empty())
+    throw CLI::ValidationError("--only", options.only + "; no kernel has that in its name and shape");
   return cases;
 }
 
@@ -143,7 +145,7 @@ void add_bench_kernels(CLI::App& bench) {
   command->add_option("--formats", options->formats, "Formats, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--only", options->only, "Kernels with this in their name");
+  command->add_option("--only", options->only, "Kernels with this in their name and shape");
   command->add_option("--seconds", options->seconds, "About how long each is measured")
       ->check(CLI::Range(0.0, 60.0))
       ->capture_default_str();

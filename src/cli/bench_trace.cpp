@@ -21,6 +21,7 @@ Json complete(const profile::Event& event, std::size_t process, std::size_t thre
   std::string name(event.name);
   if (!event.part.empty()) name += " " + std::string(event.part);
   if (event.role == profile::Role::loop) name += " (loop)";
+  if (event.role == profile::Role::chunk) name += " (share)";
   return {{"name", name},
           {"cat", std::string(to_string(event.kind))},
           {"ph", "X"},

@@ -16,6 +16,7 @@ constexpr Row kRows[] = {
     {"matmul", Class::matmul},
     {"conv2d", Class::matmul},
     {"attention", Class::attention},
+    {"self_attention", Class::attention},
     {"rotary", Class::attention},
     {"layer_norm", Class::norm},
     {"rms_norm", Class::norm},
