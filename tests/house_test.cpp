@@ -66,8 +66,10 @@ std::string floor_of_include(const std::string& include) {
       {"autocast", "amp"},      {"grad_scaler", "amp"},
       {"loss_scale", "amp"},    {"optimizer", "amp"},
       {"step", "amp"},          {"warning", "base"},
-      {"casting", "op"},        {"models", "nn"},
-      {"halftone", "cli"}};
+      {"models", "nn"},         {"generation", "nn"},
+      {"gpt2", "nn"},           {"llama", "nn"},
+      {"bert", "nn"},           {"resnet", "nn"},
+      {"weights", "train"},     {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)

@@ -24,3 +24,4 @@
 #include "halftone/tensor.h"
 #include "halftone/train.h"
 #include "halftone/warning.h"
+#include "halftone/weights.h"

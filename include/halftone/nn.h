@@ -102,7 +102,10 @@ Tensor uniform_parameter(const Shape& shape, double bound);
 // y = x W^T + b. Weight (out, in) and bias uniform within 1/sqrt(in).
 struct Linear {
   Tensor weight, bias;
+  Linear() = default;  // undefined: a part that a model does not have
   Linear(int in, int out, bool with_bias = true);
+  // Weight normal with this deviation, bias zero: how transformers begin.
+  static Linear normal(int in, int out, double deviation, bool with_bias = true);
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
   void visit(auto&& each) { each("weight", weight), each("bias", bias); }
 };
@@ -133,7 +136,8 @@ struct BatchNorm {
 
 struct LayerNorm {
   Tensor weight, bias;
-  double epsilon;
+  double epsilon = 1e-5;
+  LayerNorm() = default;  // undefined: a part that a model does not have
   explicit LayerNorm(int width, double epsilon = 1e-5);
   Tensor operator()(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon); }
   void visit(auto&& each) { each("weight", weight), each("bias", bias); }

@@ -33,6 +33,7 @@ inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;
 inline constexpr std::uint64_t example = 3;
 inline constexpr std::uint64_t operands = 4;  // stochastic rounding of gradients on their way into a matmul
+inline constexpr std::uint64_t generate = 5;  // tokens of a text
 inline constexpr std::uint64_t shuffle = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t rounding = std::uint64_t{2} << 32;
 inline constexpr std::uint64_t moments = std::uint64_t{3} << 32;

@@ -1,46 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPT-2 beyond its blocks: initial values as published (normal 0.02, what enters the residual stream smaller
-// by the square root of the number of its sources), and how tokens become logits.
+// by the square root of the number of its sources), and how tokens become hidden states.
+#include "halftone/gpt2.h"
+
 #include <cmath>
 
-#include "halftone/models.h"
-#include "nn/init.h"
+#include "nn/heads.h"
+#include "nn/model_options.h"
 
 namespace halftone::models {
+namespace {
+
+constexpr double kDeviation = 0.02;
+
+double residual_deviation(const Gpt2Options& options) { return kDeviation / std::sqrt(2.0 * options.layers); }
+
+}  // namespace
+
+Gpt2Options Gpt2Options::filled() const {
+  const OptionCheck check{"Gpt2"};
+  check.size("vocabulary", vocabulary), check.size("context", context), check.size("width", width);
+  check.size("layers", layers), check.size("heads", heads);
+  check.divides("heads", heads, "width", width);
+  check.positive("epsilon", epsilon), check.dropout(dropout);
+  return *this;
+}
+
+Gpt2Mlp::Gpt2Mlp(const Gpt2Options& o)
+    : c_fc(nn::Linear::normal(o.width, 4 * o.width, kDeviation)),
+      c_proj(nn::Linear::normal(4 * o.width, o.width, residual_deviation(o))) {}
+
+Gpt2Attention::Gpt2Attention(const Gpt2Options& o)
+    : c_attn(nn::Linear::normal(o.width, 3 * o.width, kDeviation)),
+      c_proj(nn::Linear::normal(o.width, o.width, residual_deviation(o))),
+      heads(o.heads) {}
+
+Tensor Gpt2Attention::operator()(const Tensor& x, KeyValueCache* cache, std::size_t block) const {
+  const Tensor qkv = c_attn(x);
+  if (cache == nullptr) return c_proj(self_attention(qkv, heads, {.causal = true}));
+  const std::int64_t width = x.size(2);
+  const auto part = [&](std::int64_t number) {
+    return split_heads(slice(qkv, 2, number * width, (number + 1) * width), heads);
+  };
+  const auto seen = cache->append(block, part(1), part(2));
+  return c_proj(merge_heads(attention(part(0), seen.first, seen.second, {.causal = true})));
+}
 
 Gpt2::Gpt2(const Gpt2Options& options)
-    : options(options),
+    : options(options.filled()),
       wte(options.vocabulary, options.width),
       wpe(options.context, options.width),
       ln_f(options.width, options.epsilon) {
-  const double deviation = 0.02, residual = deviation / std::sqrt(2.0 * options.layers);
-  const auto reset = [](nn::Linear& linear, double spread) {
-    linear.weight = nn::normal_parameter(linear.weight.shape(), spread);
-    linear.bias = nn::constant_parameter(linear.bias.shape(), 0);
-  };
-  for (int i = 0; i < options.layers; ++i) {
-    Gpt2Block& block = h.emplace_back(options);
-    reset(block.attn.c_attn, deviation);
-    reset(block.attn.c_proj, residual);
-    reset(block.mlp.c_fc, deviation);
-    reset(block.mlp.c_proj, residual);
+  for (int i = 0; i < options.layers; ++i) h.emplace_back(options);
+}
+
+Tensor Gpt2::hidden(const Tensor& tokens, KeyValueCache* cache) const {
+  const std::int64_t first = cache != nullptr ? cache->size() : 0;
+  check_tokens("Gpt2", tokens, first, options.context);
+  Tensor x = dropout(wte(tokens) + slice(wpe.weight, 0, first, first + tokens.size(1)), options.dropout);
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    const Gpt2Block* block = &h[i];
+    if (options.checkpoint && cache == nullptr)
+      x = checkpoint([block](const std::vector<Tensor>& in) { return (*block)(in[0]); }, {x});
+    else
+      x = (*block)(x, cache, i);
   }
-}
-
-Tensor Gpt2::hidden(const Tensor& tokens) const {
-  if (tokens.rank() != 2 || tokens.size(1) > options.context)
-    throw ShapeError("Gpt2", "tokens " + to_string(tokens.shape()),
-                     "(batch, context) of at most " + std::to_string(options.context) + " tokens");
-  Tensor x = wte(tokens) + slice(wpe.weight, 0, 0, tokens.size(1));
-  for (const Gpt2Block& block : h) x = block(x);
+  if (cache != nullptr) cache->advance(tokens.size(1));
   return ln_f(x);
-}
-
-Tensor Gpt2::operator()(const Tensor& tokens) const { return linear(hidden(tokens), wte.weight); }
-
-Tensor Gpt2::loss(const Tensor& tokens, const Tensor& targets, CrossEntropyOptions options) const {
-  return linear_cross_entropy(hidden(tokens), wte.weight, targets, options);
 }
 
 }  // namespace halftone::models

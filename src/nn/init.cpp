@@ -4,9 +4,15 @@
 #include "nn/init.h"
 
 #include "halftone/nn.h"
+#include "halftone/parallel.h"
 #include "halftone/random.h"
 
 namespace halftone::nn {
+namespace {
+
+constexpr std::int64_t kChunk = 16384;
+
+}  // namespace
 
 Tensor uniform_parameter(const Shape& shape, double bound) {
   Tensor parameter(shape, float32);
@@ -14,9 +20,12 @@ Tensor uniform_parameter(const Shape& shape, double bound) {
   const std::uint64_t first = take_random(static_cast<std::uint64_t>(parameter.count()));
   const float scale = static_cast<float>(bound);
   float* values = parameter.mutable_data<float>();
-  for (std::int64_t i = 0; i < parameter.count(); ++i)
-    values[i] =
-        scale * (2 * random_uniform_at(seed, streams::initialise, first + static_cast<std::uint64_t>(i)) - 1);
+  parallel_for(parameter.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      values[i] =
+          scale *
+          (2 * random_uniform_at(seed, streams::initialise, first + static_cast<std::uint64_t>(i)) - 1);
+  });
   return parameter.set_requires_grad();
 }
 
@@ -26,8 +35,10 @@ Tensor normal_parameter(const Shape& shape, double deviation) {
   const std::uint64_t first = take_random(static_cast<std::uint64_t>(parameter.count()));
   const float scale = static_cast<float>(deviation);
   float* values = parameter.mutable_data<float>();
-  for (std::int64_t i = 0; i < parameter.count(); ++i)
-    values[i] = scale * random_normal_at(seed, streams::initialise, first + static_cast<std::uint64_t>(i));
+  parallel_for(parameter.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      values[i] = scale * random_normal_at(seed, streams::initialise, first + static_cast<std::uint64_t>(i));
+  });
   return parameter.set_requires_grad();
 }
 

@@ -15,6 +15,14 @@ Linear::Linear(int in, int out, bool with_bias) {
   if (with_bias) bias = uniform_parameter({out}, bound);
 }
 
+Linear Linear::normal(int in, int out, double deviation, bool with_bias) {
+  check_sizes("Linear", {in, out});
+  Linear layer;
+  layer.weight = normal_parameter({out, in}, deviation);
+  if (with_bias) layer.bias = constant_parameter({out}, 0);
+  return layer;
+}
+
 Conv2d::Conv2d(int in, int out, int size, int stride, int padding, bool with_bias)
     : stride(stride), padding(padding) {
   check_sizes("Conv2d", {in, out, size, stride});

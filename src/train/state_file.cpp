@@ -38,7 +38,8 @@ constexpr Code kCodes[] = {{float64, "F64"},
                            {float8_e8m0fnu, "F8_E8M0"},
                            {int64, "I64"},
                            {int32, "I32"},
-                           {uint8, "U8"}};
+                           {uint8, "U8"},
+                           {uint8, "BOOL"}};  // only read
 
 // A format that safetensors does not know is written as unsigned integers, its codes, and named in the
 // metadata under this prefix and the name of the tensor.
