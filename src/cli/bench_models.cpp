@@ -64,30 +64,83 @@ data::Batch noise_images(const BenchSize& size, std::int64_t step) {
   return data::gather_images(set, order, 0, size.batch);
 }
 
-Tensor gpt2_loss(const models::Gpt2& model, const data::Batch& batch) {
+template <class Model>
+Tensor next_token_loss(const Model& model, const data::Batch& batch) {
   return model.loss(batch.inputs, batch.targets);
 }
 
-Tensor gpt2_checkpointed_loss(const models::Gpt2& model, const data::Batch& batch) {
-  Tensor x = model.wte(batch.inputs) + slice(model.wpe.weight, 0, 0, batch.inputs.size(1));
-  for (const models::Gpt2Block& block : model.h)
-    x = checkpoint([&block](const std::vector<Tensor>& in) { return block(in[0]); }, {x});
-  return linear_cross_entropy(model.ln_f(x), model.wte.weight, batch.targets);
+double tokens_of(const BenchSize& size) {
+  return static_cast<double>(size.batch) * static_cast<double>(size.context);
+}
+
+models::Gpt2Options gpt2_options(const BenchSize& size) {
+  return {.vocabulary = size.vocabulary,
+          .context = size.context,
+          .width = size.width,
+          .layers = size.layers,
+          .heads = size.heads,
+          .checkpoint = size.checkpoint};
 }
 
 std::unique_ptr<BenchModel> make_gpt2(const BenchSize& size) {
-  models::Gpt2 model({.vocabulary = size.vocabulary,
-                      .context = size.context,
-                      .width = size.width,
-                      .layers = size.layers,
-                      .heads = size.heads});
-  return made(std::move(model), size.checkpoint ? gpt2_checkpointed_loss : gpt2_loss);
+  return made(models::Gpt2(gpt2_options(size)), next_token_loss<models::Gpt2>);
 }
 
 double gpt2_flops(const BenchSize& size) {
   const std::int64_t width = size.width, weights = 12 * size.layers * width * width + size.vocabulary * width;
-  return static_cast<double>(size.batch) * static_cast<double>(size.context) *
-         train::transformer_flops(weights, size.layers, width, size.context);
+  return tokens_of(size) * train::transformer_flops(weights, size.layers, width, size.context);
+}
+
+models::LlamaOptions llama_options(const BenchSize& size) {
+  return models::LlamaOptions{.vocabulary = size.vocabulary,
+                              .context = size.context,
+                              .width = size.width,
+                              .layers = size.layers,
+                              .heads = size.heads,
+                              .checkpoint = size.checkpoint}
+      .filled();
+}
+
+std::unique_ptr<BenchModel> make_llama(const BenchSize& size) {
+  return made(models::Llama(llama_options(size)), next_token_loss<models::Llama>);
+}
+
+double llama_flops(const BenchSize& size) {
+  const std::int64_t width = size.width, inside = llama_options(size).intermediate;
+  const std::int64_t weights =
+      size.layers * (4 * width * width + 3 * width * inside) + size.vocabulary * width;
+  return tokens_of(size) * train::transformer_flops(weights, size.layers, width, size.context);
+}
+
+constexpr std::int64_t kMaskedEvery = 7;  // about 15 % of the tokens, as published
+
+data::Batch masked_tokens(const BenchSize& size, std::int64_t step) {
+  data::Batch batch = noise_tokens(size, step);
+  auto* target = batch.targets.mutable_data<std::int32_t>();
+  for (std::int64_t i = 0; i < batch.targets.count(); ++i)
+    if (i % kMaskedEvery != 0) target[i] = CrossEntropyOptions().ignore_index;
+  return batch;
+}
+
+std::unique_ptr<BenchModel> make_bert(const BenchSize& size) {
+  models::Bert model({.vocabulary = size.vocabulary,
+                      .context = size.context,
+                      .width = size.width,
+                      .layers = size.layers,
+                      .heads = size.heads,
+                      .checkpoint = size.checkpoint});
+  return made(std::move(model), [](const models::Bert& bert, const data::Batch& batch) {
+    return bert.loss({.tokens = batch.inputs}, batch.targets);
+  });
+}
+
+// The head sees the masked tokens only.
+double bert_flops(const BenchSize& size) {
+  const std::int64_t width = size.width, tokens = static_cast<std::int64_t>(size.batch) * size.context;
+  const double masked = static_cast<double>((tokens + kMaskedEvery - 1) / kMaskedEvery);
+  return tokens_of(size) *
+             train::transformer_flops(12 * size.layers * width * width, size.layers, width, size.context) +
+         masked * train::transformer_flops(width * width + size.vocabulary * width, 0, 0, 0);
 }
 
 template <nn::Module Model>
@@ -113,14 +166,39 @@ double cnn_flops(const BenchSize& size) {
   return train::training_flops(products);
 }
 
+std::unique_ptr<BenchModel> make_resnet(const BenchSize& size) {
+  models::ResNet model({.depth = size.layers, .channels = 1, .width = size.width});
+  return made(std::move(model), [](const models::ResNet& resnet, const data::Batch& batch) {
+    return cross_entropy(resnet(batch.inputs), batch.targets);
+  });
+}
+
+double resnet_flops(const BenchSize& size) {
+  const std::int64_t batch = size.batch, blocks = size.layers / 6;
+  std::vector<train::Product> products{{batch * 28 * 28, 9, size.width}};
+  for (int stage = 0; stage < 3; ++stage) {
+    const std::int64_t side = 28 >> stage, out = size.width << stage, in = stage == 0 ? out : out / 2;
+    products.push_back({batch * side * side, 9 * in, out});
+    for (std::int64_t i = 1; i < 2 * blocks; ++i) products.push_back({batch * side * side, 9 * out, out});
+  }
+  products.push_back({batch, 4 * size.width, 10});
+  return train::training_flops(products);
+}
+
+constexpr BenchSize kTransformer{
+    .batch = 8, .context = 256, .width = 384, .layers = 6, .heads = 6, .vocabulary = 256};
+
 constexpr BenchModelRow kRows[] = {
-    {"gpt2",
-     "tokens",
-     {.batch = 8, .context = 256, .width = 384, .layers = 6, .heads = 6, .vocabulary = 256},
-     true,
-     make_gpt2,
-     noise_tokens,
-     gpt2_flops},
+    {"gpt2", "tokens", kTransformer, true, make_gpt2, noise_tokens, gpt2_flops},
+    {"llama", "tokens", kTransformer, true, make_llama, noise_tokens, llama_flops},
+    {"bert", "tokens", kTransformer, true, make_bert, masked_tokens, bert_flops},
+    {"resnet",
+     "images",
+     {.batch = 128, .width = 16, .layers = 20},
+     false,
+     make_resnet,
+     noise_images,
+     resnet_flops},
     {"cnn", "images", {.batch = 128}, false, make_classifier<train::Cnn>, noise_images, cnn_flops},
     {"mlp", "images", {.batch = 128}, false, make_classifier<train::Mlp>, noise_images, mlp_flops},
 };

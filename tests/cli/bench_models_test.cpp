@@ -23,6 +23,30 @@ TEST(BenchModels, FlopsOfGpt2) {
   EXPECT_EQ(small_step().json["parameters"], 512 + 128 + 2 * (12 * 256 + 9 * 16 + 4 * 16) + 32);
 }
 
+const std::string kTransformer = "--batch 2 --context 8 --width 32 --layers 2 --heads 2 --vocabulary 16";
+
+// Blocks of 4 width^2 and three matrices of width x 96 (8/3 of 32, up to a multiple of 32), a head of its
+// own.
+TEST(BenchModels, FlopsOfLlama) {
+  const nlohmann::json llama = once("--model llama " + kTransformer);
+  EXPECT_EQ(llama["flops_per_step"], 16 * (6 * (2 * (4 * 1024 + 3 * 32 * 96) + 16 * 32) + 12 * 2 * 32 * 8));
+  EXPECT_EQ(llama["parameters"], 2 * 16 * 32 + 2 * (4 * 1024 + 3 * 32 * 96 + 2 * 32) + 32);
+}
+
+// Of 16 tokens 0, 7 and 14 are masked, and reach the head.
+TEST(BenchModels, FlopsOfBert) {
+  const nlohmann::json bert = once("--model bert " + kTransformer);
+  EXPECT_EQ(bert["flops_per_step"], 16 * (6 * 2 * 12 * 1024 + 12 * 2 * 32 * 8) + 3 * 6 * (1024 + 16 * 32));
+}
+
+TEST(BenchModels, FlopsOfResNet) {
+  const nlohmann::json resnet = once("--model resnet --batch 2 --layers 8 --width 4");
+  // Depth 8: a block of two convolutions in each stage, of 4, 8 and 16 channels.
+  EXPECT_EQ(resnet["flops_per_step"], 2 * 6 *
+                                          (784 * 9 * 4 + 784 * (36 * 4 + 36 * 4) + 196 * (36 * 8 + 72 * 8) +
+                                           49 * (72 * 16 + 144 * 16) + 16 * 10));
+}
+
 TEST(BenchModels, FlopsOfTheMlp) {
   const nlohmann::json mlp = once("--model mlp --batch 3");
   EXPECT_EQ(mlp["flops_per_step"], 3 * 6 * (784 * 512 + 512 * 512 + 512 * 10));
