@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 #include "halftone/error.h"
@@ -29,6 +30,9 @@ void write_all(int descriptor, const std::string& text) {
   try {
     write_all(descriptor, work());
     ::_exit(0);
+  } catch (const std::bad_alloc&) {
+    write_all(descriptor, "out of memory; try a smaller --batch");
+    ::_exit(kThrown);
   } catch (const std::exception& error) {
     write_all(descriptor, error.what());
     ::_exit(kThrown);
