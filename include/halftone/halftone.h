@@ -17,6 +17,7 @@
 #include "halftone/ops.h"
 #include "halftone/optim.h"
 #include "halftone/parallel.h"
+#include "halftone/profile.h"
 #include "halftone/random.h"
 #include "halftone/report.h"
 #include "halftone/scalar.h"

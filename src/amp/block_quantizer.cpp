@@ -12,6 +12,7 @@
 #include "amp/quantizers.h"
 #include "halftone/block.h"
 #include "halftone/parallel.h"
+#include "halftone/profile.h"
 #include "halftone/random.h"
 
 namespace halftone::amp {
@@ -148,6 +149,7 @@ class BlockQuantizer final : public Quantizer {
         rounding_(operands.gradient_rounding) {}
 
   Tensor quantize(const Tensor& given, OperandRole role, Along along, std::string_view) const override {
+    const profile::Scope scope("round operand", profile::Class::cast);
     const Tensor x = contiguous(given);
     const BlockFormat& format = role == OperandRole::gradient ? gradient_ : forward_;
     Tensor result(x.shape(), bfloat16);

@@ -11,6 +11,7 @@
 #include "amp/gradients.h"
 #include "halftone/amp.h"
 #include "halftone/parallel.h"
+#include "halftone/profile.h"
 #include "halftone/simd.h"
 
 namespace halftone::amp {
@@ -110,6 +111,7 @@ Tensor gradient_of(const Parameter& parameter) {
 }
 
 GradientScan scan_gradients(std::span<const Parameter> parameters, double factor, bool want_largest) {
+  const profile::Scope scope("scan gradients", profile::Class::scan);
   std::vector<Tensor> gradients = gradients_of(parameters);
   std::vector<Piece>
       pieces;  // of all of them: one parallel loop, whose start costs as much as a small tensor

@@ -17,6 +17,7 @@
 #include "amp/magnitude.h"
 #include "amp/quantizers.h"
 #include "halftone/parallel.h"
+#include "halftone/profile.h"
 #include "halftone/random.h"
 #include "halftone/simd.h"
 
@@ -82,6 +83,7 @@ class TensorQuantizer final : public Quantizer {
   }
 
   Tensor quantize(const Tensor& given, OperandRole role, Along, std::string_view layer) const override {
+    const profile::Scope scope("round operand", profile::Class::cast);
     const Tensor x = contiguous(given);
     const DType format = role == OperandRole::gradient ? gradient_ : forward_;
     const float amax = reference_magnitude(largest_magnitude(x), role, layer);

@@ -10,6 +10,7 @@
 #include "amp/gradients.h"
 #include "amp/optimizer_parts.h"
 #include "halftone/parallel.h"
+#include "halftone/profile.h"
 #include "halftone/random.h"
 
 namespace halftone::amp {
@@ -100,6 +101,7 @@ void Optimizer::read_tiles(std::size_t index, const Tensor& gradient, float grad
 }
 
 void Optimizer::update(std::size_t index, float gradient_scale) {
+  const profile::Scope scope("update", profile::Class::optimizer);
   const Tensor& parameter = parameters_[index].value;
   const Tensor gradient = gradient_of(parameters_[index]);
   if (!gradient.defined()) return;

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "halftone/profile.h"
+
 namespace halftone::detail {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
 DType sum_dtype(DType dtype) { return dtype == float64 ? float64 : float32; }
 
 Tensor converted(const Tensor& x, DType dtype) {
+  const profile::Scope scope("convert gradient", profile::Class::cast);
   Tensor result(x.shape(), dtype);
   thread_state().backend->copy(x, result);
   return result;
@@ -25,6 +28,7 @@ bool owned_sum(const Tensor& sum, DType dtype) {
 
 // sum += x in the format of the sum, which must be float32 or float64.
 void add_to(Tensor& sum, const Tensor& x) {
+  const profile::Scope scope("add gradient", profile::Class::elementwise);
   const Tensor operands[] = {sum, x};
   thread_state().backend->elementwise(kAdd, operands, sum);
 }

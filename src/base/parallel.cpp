@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "halftone/error.h"
+#include "halftone/profile.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -51,12 +52,14 @@ class Pool {
            int threads) {
     const std::unique_lock only(caller_, std::try_to_lock);
     if (!only) return false;
+    const profile::Loop recorded;
     for (; workers_ < threads - 1; ++workers_)
       std::thread([this, index = workers_] { help(index); }).detach();
     // Before anything changes: a helper late for the loop before must not find a chunk under a larger count.
     ticket_.store(kNoTicket, std::memory_order_seq_cst);
     call_ = call;
     body_ = body;
+    recorded_ = &recorded;
     count_ = count;
     chunk_ = chunk;
     chunks_ = static_cast<int>(chunk_count(count, chunk));
@@ -93,6 +96,7 @@ class Pool {
       if (index >= chunks_.load(std::memory_order_relaxed)) break;
       if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
       try {
+        const profile::Chunk busy(*recorded_);
         call_(body_, index * chunk_, std::min((index + 1) * chunk_, count_));
       } catch (...) {
         if (!failed_.exchange(true)) error_ = std::current_exception();
@@ -116,6 +120,7 @@ class Pool {
   int workers_ = 0;
   detail::ChunkFunction call_ = nullptr;
   const void* body_ = nullptr;
+  const profile::Loop* recorded_ = nullptr;
   std::int64_t count_ = 0, chunk_ = 0;
   std::exception_ptr error_;
   std::atomic<bool> failed_ = false;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// halftone memory: bytes per parameter of training in each recipe. Nothing is computed from the formats: a
-// model and its optimizer are made, one step is taken, and every number is the difference of what the
-// allocator had handed out before and after.
+// halftone memory: bytes per parameter of training in each recipe, measured (memory_kinds.h).
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,11 +8,9 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/memory_kinds.h"
 #include "halftone/amp.h"
-#include "halftone/error.h"
 #include "halftone/optim.h"
-#include "halftone/random.h"
-#include "train/models.h"
 
 namespace halftone::cli {
 namespace {
@@ -54,51 +50,14 @@ struct Row {
   }
 };
 
-// What was asked of the allocator since the last call.
-class Meter {
- public:
-  std::int64_t operator()() {
-    const std::int64_t before = std::exchange(at_, memory_stats().requested);
-    return at_ - before;
-  }
-
- private:
-  std::int64_t at_ = memory_stats().requested;
-};
-
-template <nn::Module Model>
 Row measure(const amp::Recipe& recipe, const Options& options) {
-  constexpr std::int64_t kBatch = 2;
-  manual_seed(1);
-  const Tensor images = random_normal({kBatch, 28, 28, 1}, 1, streams::example),
-               labels = zeros({kBatch}, int32);
-  const std::int64_t in_use_before = memory_stats().in_use;
-  Row row{.recipe = std::string(recipe.name)};
-  auto& [parameter, copy, master, gradient, state, total] = row.bytes;
-  Meter meter;
-  Model model;
-  nn::to(model, recipe.parameter);
-  parameter = meter();
-  // A rule without state has the masters alone.
-  {
-    const auto bare = optim::make_optimizer("sgd", nn::parameters(model), recipe);
-    master = meter();
-  }
-  meter();
-  const auto optimizer = optim::make_optimizer(options.optimizer, nn::parameters(model), recipe);
-  state = meter() - master;
-  amp::Step step(*optimizer, recipe, nn::buffers(model), {.consume_gradients = options.consume_gradients},
-                 {.init_scale = 1});
-  const amp::StepResult result = step([&](int) { return cross_entropy(model(images), labels); });
-  if (!result.applied()) throw Error("memory", result.describe());
-  copy = meter();
-  row.in_use = memory_stats().in_use - in_use_before;
-  optimizer->zero_grad();
-  gradient = -meter();
-  copy -= gradient;
-  total = parameter + copy + master + gradient + state;
-  for (const Parameter& p : optimizer->parameters()) row.parameters += p.value.count();
-  return row;
+  const BenchModelRow& model = find_bench_model(options.model);
+  const MemoryKinds kinds = measure_memory(model, sized(model, {.batch = 2}), recipe, options.optimizer,
+                                           options.consume_gradients, 1);
+  return {.recipe = std::string(recipe.name),
+          .parameters = kinds.count,
+          .bytes = {kinds.parameter, kinds.copy, kinds.master, kinds.gradient, kinds.state, kinds.lasting()},
+          .in_use = kinds.in_use};
 }
 
 std::vector<Row> measure_all(const Options& options) {
@@ -108,9 +67,7 @@ std::vector<Row> measure_all(const Options& options) {
     for (const amp::Recipe& recipe : amp::kRecipes)
       if (!options.consume_gradients || recipe.scaling == amp::LossScaling::none) recipes.push_back(&recipe);
   std::vector<Row> rows;
-  for (const amp::Recipe* recipe : recipes)
-    rows.push_back(options.model == "mlp" ? measure<train::Mlp>(*recipe, options)
-                                          : measure<train::Cnn>(*recipe, options));
+  for (const amp::Recipe* recipe : recipes) rows.push_back(measure(*recipe, options));
   return rows;
 }
 
@@ -165,10 +122,11 @@ const RegisterCommand registered(30, [](CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("memory", "Bytes per parameter of training, measured in each recipe");
   const auto options = std::make_shared<Options>();
-  std::vector<std::string> optimizers;
+  std::vector<std::string> optimizers, models;
+  for (const BenchModelRow& row : bench_models()) models.emplace_back(row.name);
   for (const std::string_view name : optim::optimizer_names()) optimizers.emplace_back(name);
-  command->add_option("--model", options->model, "mlp or cnn")
-      ->check(CLI::IsMember({"mlp", "cnn"}))
+  command->add_option("--model", options->model, "Its model")
+      ->check(CLI::IsMember(models))
       ->capture_default_str();
   command->add_option("--recipe", options->recipes, "Recipes, separated by commas; all if not given")
       ->delimiter(',');

@@ -15,6 +15,7 @@
 #include "halftone/warning.h"
 #include "op/cast_cache.h"
 #include "op/differentiate.h"
+#include "op/op_class.h"
 
 namespace halftone {
 namespace {
@@ -86,6 +87,7 @@ struct OpNode final : detail::Node {
     const std::string layer = quantizer ? layer_of(*this) : std::string();
     BackwardCall call{*backend, kept,      output, gradient,        options,
                       saved,    gradients, shapes, quantizer.get(), layer};
+    const profile::Scope scope(op.name, class_of_op, "backward");
     op.backward(call);
   }
 
@@ -204,6 +206,7 @@ void warn_of_narrow_weights(std::span<const Tensor> inputs) {
 
 // op.forward, or inside a recomputed checkpoint the result that was kept.
 Tensor run(const Op& op, Call& call, std::span<const Tensor> inputs) {
+  const profile::Scope scope(op.name, class_of_op);
   if (!detail::OpTrace::active()) return op.forward(call);
   for (const Tensor& input : inputs) detail::OpTrace::uses(input);
   const std::uint64_t first = thread_state().random_index;

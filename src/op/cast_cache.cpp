@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "autograd/node.h"
+#include "halftone/profile.h"
 
 namespace halftone {
 namespace {
@@ -14,6 +15,7 @@ std::mutex mutex;  // guards every Storage::casts: two threads may run the same 
 thread_local std::vector<std::weak_ptr<Storage>> touched;
 
 Tensor fresh_cast(const Tensor& x, DType dtype) {
+  const profile::Scope scope("cast operand", profile::Class::cast);
   Tensor copy(x.shape(), dtype);
   thread_state().backend->copy(x, copy);
   return copy;

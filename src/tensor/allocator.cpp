@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "halftone/profile.h"
 #include "halftone/tensor.h"
 
 namespace halftone {
@@ -27,6 +28,7 @@ Cache& cache() {
 }
 
 void drop_free_blocks(Cache& c) {
+  const profile::Scope giving_back("free", profile::Class::allocator);
   for (auto& [bytes, blocks] : c.free) {
     for (std::byte* block : blocks) std::free(block);
     c.stats.reserved -= bytes * static_cast<std::int64_t>(blocks.size());
@@ -58,6 +60,7 @@ std::byte* allocate(std::int64_t bytes) {
     blocks.pop_back();
     return block;
   }
+  const profile::Scope asking("allocate", profile::Class::allocator);
   void* block = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
   if (block == nullptr) {
     drop_free_blocks(c);

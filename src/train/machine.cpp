@@ -29,6 +29,14 @@ std::string after_colon(const std::string& line) {
   return colon == std::string::npos ? "" : line.substr(colon + 2);
 }
 
+// The system's lines are like "VmHWM:  1234 kB".
+std::int64_t status_bytes(std::string_view name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name)) return std::atoll(line.c_str() + name.size()) * 1024;
+  return 0;
+}
+
 }  // namespace
 
 Machine parse_cpuinfo(std::istream& cpuinfo) {
@@ -61,23 +69,18 @@ Machine describe_machine() {
   return machine;
 }
 
-std::int64_t peak_resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::atoll(line.c_str() + 6) * 1024;  // "VmHWM:  1234 kB"
-  return 0;
-}
+std::int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+Resident resident_bytes() { return {status_bytes("RssAnon:"), status_bytes("RssFile:")}; }
 
 void reset_peak_resident() { std::ofstream("/proc/self/clear_refs") << 5; }
 
-double matmul_gflops(DType dtype) {
-  constexpr std::int64_t kSize = 1024;
+double matmul_gflops(DType dtype, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
   constexpr std::size_t kRepetitions = 5;
   constexpr double kBudgetSeconds = 0.1;
   const Backend& backend = find_backend("cpu");
-  const Matmul call{.a = random_uniform({kSize, kSize}, -1, 1, 0, streams::example, dtype),
-                    .b = random_uniform({kSize, kSize}, -1, 1, 1, streams::example, dtype),
-                    .c = empty({kSize, kSize}, float32),
+  const Matmul call{.a = random_uniform({rows, inner}, -1, 1, 0, streams::example, dtype),
+                    .b = random_uniform({inner, columns}, -1, 1, 1, streams::example, dtype),
+                    .c = empty({rows, columns}, float32),
                     .bias = {}};
   const auto seconds = [&] {
     const auto start = std::chrono::steady_clock::now();
@@ -91,7 +94,8 @@ double matmul_gflops(DType dtype) {
     total += times.back();
   }
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return 2.0 * kSize * kSize * kSize / times[times.size() / 2] * 1e-9;
+  return 2 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(columns) /
+         times[times.size() / 2] * 1e-9;
 }
 
 }  // namespace halftone::train

@@ -20,8 +20,16 @@ Machine parse_cpuinfo(std::istream& cpuinfo);
 std::int64_t peak_resident_bytes();
 void reset_peak_resident();  // where the system allows it
 
-// Rate of a large square matmul with operands in `dtype`, accumulated in float32: what this process could
-// reach right now. Takes about a tenth of a second.
-double matmul_gflops(DType dtype);
+// Of what is resident at the moment, the bytes that are the process's own and those of files: code,
+// libraries.
+struct Resident {
+  std::int64_t anonymous = 0, files = 0;
+};
+Resident resident_bytes();
+
+// Rate of a large matmul, rows x inner times inner x columns, with operands in `dtype`, accumulated in
+// float32: what this process could reach right now. Takes about a tenth of a second.
+double matmul_gflops(DType dtype, std::int64_t rows = 1024, std::int64_t inner = 1024,
+                     std::int64_t columns = 1024);
 
 }  // namespace halftone::train

@@ -51,8 +51,21 @@ TEST(Machine, PeakMemorySeesALargeBlockComeAndGo) {
   }
 }
 
+TEST(Machine, WhatIsResidentNowIsItsOwnOrOfFiles) {
+  const Resident before = resident_bytes();
+  if (peak_resident_bytes() == 0) GTEST_SKIP() << "the system does not tell";
+  EXPECT_GT(before.files, 0);
+  constexpr std::size_t kBlock = std::size_t{64} << 20;
+  std::vector<char> block(kBlock);
+  std::memset(block.data(), 1, block.size());
+  const Resident after = resident_bytes();
+  EXPECT_GE(after.anonymous - before.anonymous, static_cast<std::int64_t>(kBlock) * 9 / 10);
+  EXPECT_LT(after.files - before.files, static_cast<std::int64_t>(kBlock) / 2);
+}
+
 TEST(Machine, TheMatmulRateIsANumber) {
   EXPECT_GT(matmul_gflops(float32), 0);
+  EXPECT_GT(matmul_gflops(float32, 64, 32, 16), 0);
   EXPECT_GT(matmul_gflops(bfloat16), 0);
 }
 

@@ -93,16 +93,15 @@ struct SoftmaxGradient {
     const ScoreTile& t = *tile;
     for (std::int64_t row = 0; row < t.rows; ++row) {
       const std::int64_t at = row * t.stride;
-      const std::int32_t keys = seen(t, row);
-      const float log_total = rows->log_total[row], dot = rows->dot[row];
-      for (std::int64_t j = 0; j < t.stride; j += kLanes)
-        for (int l = 0; l < kLanes; ++l) {
-          const bool sees = static_cast<std::int32_t>(j) + l < keys;
-          const float e = exponential(t.scores[at + j + l] * t.factor - log_total);
-          const float g = e * (rows->dp[at + j + l] - dot) * t.factor;
-          p[at + j + l] = Lane::store(sees ? e : 0.0f);
-          ds[at + j + l] = Lane::store(sees ? g : 0.0f);
-        }
+      const float *__restrict s = t.scores + at, *__restrict dp = rows->dp + at;
+      Code *__restrict to_p = p + at, *__restrict to_ds = ds + at;
+      const std::int32_t keys = seen(t, row), stride = static_cast<std::int32_t>(t.stride);
+      const float factor = t.factor, log_total = rows->log_total[row], dot = rows->dot[row];
+      for (std::int32_t j = 0; j < stride; ++j) {
+        const float e = exponential(s[j] * factor - log_total), g = e * (dp[j] - dot) * factor;
+        to_p[j] = Lane::store(j < keys ? e : 0.0f);
+        to_ds[j] = Lane::store(j < keys ? g : 0.0f);
+      }
     }
   }
 };

@@ -14,6 +14,7 @@
 
 #include "backend/cpu/precision.h"
 #include "halftone/backend.h"
+#include "halftone/profile.h"
 
 namespace halftone::cpu {
 namespace {
@@ -141,6 +142,7 @@ DType product_format(DType a, DType b) {
 
 Tensor decoded(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
+  const profile::Scope scope("decode operand", profile::Class::cast);
   Shape shape = x.shape(), strides = x.strides();
   const bool transposed = x.rank() >= 2 && strides[-2] == 1 && strides[-1] != 1;
   if (transposed) {
@@ -157,6 +159,7 @@ Tensor decoded(const Tensor& x, DType dtype) {
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
+  const profile::Scope scope("copy operand", profile::Class::layout);
   Tensor copy(x.shape(), x.dtype());
   find_backend("cpu").copy(x, copy);
   return copy;

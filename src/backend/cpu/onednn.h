@@ -2,8 +2,8 @@
 //
 // oneDNN, used one thread at a time. oneDNN divides some sums among the threads it is given, so its bits
 // depend on their number; halftone therefore compiles every primitive for one thread and runs it inside its
-// own parallel loops, on pieces that are a function of the problem only (law 9). bench/kernels.cpp shows that
-// this costs nothing.
+// own parallel loops, on pieces that are a function of the problem only (law 9). `halftone bench kernels`
+// shows that this costs nothing.
 #pragma once
 
 #include <array>

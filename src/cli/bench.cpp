@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// halftone bench: how fast, where the time and the memory go, against what the machine has to give.
+#include "cli/bench.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/command.h"
+#include "report/page.h"
+#include "train/atomic_file.h"
+#include "train/machine.h"
+#include "train/version.h"
+
+namespace halftone::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  halftone bench step --recipes float32,bfloat16        whole training steps of a GPT-2\n"
+    "  halftone bench step --model cnn --html cnn.html       the same of another model, as a page with "
+    "charts\n"
+    "  halftone bench kernels                                each kernel against memory or matmul rate\n"
+    "  halftone bench ops                                    what the engine adds to each op";
+
+const RegisterCommand registered(33, [](CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Training steps, kernels or ops, measured on this machine");
+  command->require_subcommand(1);
+  add_bench_step(*command);
+  add_bench_kernels(*command);
+  add_bench_ops(*command);
+  command->footer(kExamples);
+});
+
+}  // namespace
+
+void BenchOutput::add(CLI::App& command) {
+  command.add_option("--json", json, "Write all numbers to this file");
+  command.add_option("--html", html, "Write a page with charts to this file");
+  command.add_option("--threads", threads, "Threads; all cores if not given")->check(CLI::Range(1, 4096));
+}
+
+report::Json bench_environment() {
+  const train::Machine machine = train::describe_machine();
+  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  return {
+      {"halftone", std::string(train::kVersion)},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+      {"processor", machine.processor},
+      {"simd", machine.simd},
+      {"cores", machine.cores},
+      {"threads", machine.threads},
+      {"wait_policy", machine.wait_policy}};
+}
+
+std::string bench_page(const std::string& title, const std::string& lead, const std::string& body,
+                       const report::Json& json) {
+  const report::Json& here = json.at("environment");
+  const std::string policy = here.at("wait_policy");
+  return report::page(
+      title + " – halftone",
+      fmt::format("<header>\n<p class=\"kicker\">halftone · bench · {}</p>\n<h1>{}</h1>\n"
+                  "<p class=\"lead\">{}</p>\n</header>\n",
+                  report::escape(here.at("date").get<std::string>()), report::escape(title),
+                  report::escape(lead)) +
+          body +
+          report::section("Machine",
+                          report::facts({{"Processor", here.at("processor")},
+                                         {"Instruction set", here.at("simd")},
+                                         {"Cores", fmt::format("{}", here.at("cores").get<int>())},
+                                         {"Threads", fmt::format("{}", here.at("threads").get<int>())},
+                                         {"OMP_WAIT_POLICY", policy.empty() ? "not set" : policy},
+                                         {"halftone", here.at("halftone")}})));
+}
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  train::AtomicFile out(file);
+  out.write(text.data(), text.size());
+  out.commit();
+}
+
+void write_bench(const BenchOutput& output, const report::Json& json, const std::string& html) {
+  std::fflush(stdout);
+  if (!output.json.empty()) {
+    write_text(output.json, report::layout(json));
+    fmt::print(stderr, "numbers in {}\n", output.json.string());
+  }
+  if (!output.html.empty()) {
+    write_text(output.html, html);
+    fmt::print(stderr, "page in {}\n", output.html.string());
+  }
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small `halftone bench step`, run once for all tests of a program, and other runs with --json.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "cli/run_command.h"
+
+namespace halftone {
+
+inline std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct BenchRun {
+  CommandResult result;
+  nlohmann::json json;
+  std::string page, trace;
+};
+
+inline const std::string kSmallGpt2 =
+    "--batch 2 --context 8 --width 16 --layers 2 --heads 2 --vocabulary 32 --steps 3 --warmup 1";
+
+// `arguments` without the files, which are read and removed.
+inline BenchRun run_bench(const std::string& arguments, bool with_trace = false) {
+  std::string name = std::filesystem::temp_directory_path() / "halftone-bench-XXXXXX";
+  const std::filesystem::path folder = mkdtemp(name.data());
+  BenchRun run{
+      run_command("bench " + arguments + " --json " + (folder / "j").string() + " --html " +
+                  (folder / "h").string() + (with_trace ? " --trace " + (folder / "t").string() : "")),
+      {},
+      text_of(folder / "h"),
+      text_of(folder / "t")};
+  run.json = nlohmann::json::parse(text_of(folder / "j"), nullptr, false);
+  std::filesystem::remove_all(folder);
+  return run;
+}
+
+inline const BenchRun& small_step() {
+  static const BenchRun run =
+      run_bench("step --recipes float32,bfloat16 --repetitions 3 " + kSmallGpt2, true);
+  return run;
+}
+
+}  // namespace halftone
