@@ -11,11 +11,16 @@ namespace halftone::nn {
 namespace {
 
 constexpr std::int64_t kChunk = 16384;
+thread_local int without_values = 0;
 
 }  // namespace
 
+WithoutInitialValues::WithoutInitialValues() { ++without_values; }
+WithoutInitialValues::~WithoutInitialValues() { --without_values; }
+
 Tensor uniform_parameter(const Shape& shape, double bound) {
   Tensor parameter(shape, float32);
+  if (without_values > 0) return parameter.set_requires_grad();
   const std::uint64_t seed = thread_state().seed;
   const std::uint64_t first = take_random(static_cast<std::uint64_t>(parameter.count()));
   const float scale = static_cast<float>(bound);
@@ -31,6 +36,7 @@ Tensor uniform_parameter(const Shape& shape, double bound) {
 
 Tensor normal_parameter(const Shape& shape, double deviation) {
   Tensor parameter(shape, float32);
+  if (without_values > 0) return parameter.set_requires_grad();
   const std::uint64_t seed = thread_state().seed;
   const std::uint64_t first = take_random(static_cast<std::uint64_t>(parameter.count()));
   const float scale = static_cast<float>(deviation);

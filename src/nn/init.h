@@ -7,6 +7,16 @@
 
 namespace halftone::nn {
 
+// While one lives, this thread's layers are made without random values, and draw no numbers: the weights are
+// about to be read from a file. Drawing those of a large model takes longer than reading them.
+class WithoutInitialValues {
+ public:
+  WithoutInitialValues();
+  ~WithoutInitialValues();
+  WithoutInitialValues(const WithoutInitialValues&) = delete;
+  WithoutInitialValues& operator=(const WithoutInitialValues&) = delete;
+};
+
 Tensor normal_parameter(const Shape& shape, double deviation);
 Tensor constant_parameter(const Shape& shape, double value);
 

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "halftone/train.h"
+#include "nn/init.h"
 #include "train/model_config.h"
 #include "train/weight_files.h"
 
@@ -233,6 +234,7 @@ Gpt2 load_gpt2(const fs::path& folder) {
   const Tensors files =
       read_checked(folder, layout, o.layers,
                    {{"wte.weight", {o.vocabulary, o.width}}, {"wpe.weight", {o.context, o.width}}});
+  const nn::WithoutInitialValues all_are_read;
   Gpt2 model(o);
   fill(nn::parameters(model), files, layout, folder);
   return model;
@@ -246,6 +248,7 @@ Llama load_llama(const fs::path& folder) {
       {{"model.embed_tokens.weight", {o.vocabulary, o.width}},
        {"model.layers.0.self_attn.q_proj.weight", {std::int64_t{o.heads} * o.head_width, o.width}},
        {"model.layers.0.mlp.up_proj.weight", {o.intermediate, o.width}}});
+  const nn::WithoutInitialValues all_are_read;
   Llama model(o);
   fill(nn::parameters(model), files, layout, folder);
   return model;
@@ -260,6 +263,7 @@ Bert load_bert(const fs::path& folder) {
                     {"bert.embeddings.position_embeddings.weight", {o.context, o.width}},
                     {"bert.embeddings.token_type_embeddings.weight", {o.token_types, o.width}},
                     {"bert.encoder.layer.0.intermediate.dense.weight", {o.intermediate, o.width}}});
+  const nn::WithoutInitialValues all_are_read;
   Bert model(o);
   fill(nn::parameters(model), files, layout, folder);
   return model;

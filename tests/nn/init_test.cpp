@@ -59,6 +59,20 @@ TEST(Init, ElementsAreNumbersOfTheInitialiseStream) {
   EXPECT_EQ(thread_state().random_index, 21u);
 }
 
+TEST(Init, NoNumbersAreDrawnForWeightsThatAreAboutToBeRead) {
+  manual_seed(1);
+  {
+    const WithoutInitialValues outer;
+    { const WithoutInitialValues inner; }
+    EXPECT_TRUE(uniform_parameter({5}, 1).requires_grad());
+    EXPECT_EQ(normal_parameter({2, 3}, 1).shape(), (Shape{2, 3}));
+    EXPECT_EQ(constant_parameter({2}, 1).to_vector(), (std::vector<double>{1, 1}));
+  }
+  EXPECT_EQ(thread_state().random_index, 0u);
+  uniform_parameter({5}, 1);
+  EXPECT_EQ(thread_state().random_index, 5u);
+}
+
 TEST(Init, ConstantsAndSizes) {
   EXPECT_THAT(constant_parameter({2}, 1).to_vector(), ::testing::ElementsAre(1, 1));
   EXPECT_TRUE(constant_parameter({2}, 1).requires_grad());
