@@ -5,7 +5,7 @@
 set(HALFTONE_FLOORS base format tensor backend autograd op amp nn optim data comm train report cli)
 
 # Public header of each floor (op has two: one for users, one for authors).
-set(HALFTONE_HEADERS_base error float_state parallel profile random simd warning)
+set(HALFTONE_HEADERS_base elementary error float_state parallel profile random simd warning)
 set(HALFTONE_HEADERS_format format format_codec conversion conversion_codec census block scalar scalar_fmt)
 set(HALFTONE_HEADERS_tensor tensor)
 set(HALFTONE_HEADERS_backend formula backend)

@@ -13,6 +13,7 @@ packages=(
   libmpfr-dev                       # decimal text rounded once, from its digits; in tests every rounding's oracle
   libgtest-dev libgmock-dev         # tests
   dataset-fashion-mnist             # 60,000 + 10,000 real images
+  bible-kjv                         # 4.4 MB of real text
 )
 
 say() { printf 'halftone: %s\n' "$*" >&2; }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,5 +89,26 @@ std::vector<std::int32_t> shuffled(std::int64_t count, std::uint64_t seed, std::
 // (batch, height, width, 1), and their labels as int32.
 Batch gather_images(const ImageSet& set, const std::vector<std::int32_t>& order, std::int64_t begin,
                     std::int64_t end);
+
+// Text and tokens.
+
+// The bytes of a file, or of the King James Bible where the path is empty. Throws FileError.
+std::string load_text(const std::filesystem::path& file);
+// 4.4 MB, a verse a line, from the command of the Debian package bible-kjv. Throws FileError naming it.
+std::string king_james_bible();
+// A file of little-endian uint16. Throws FileError for an odd length, and for a token that is not below
+// `vocabulary` (0: any).
+std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::int32_t vocabulary = 0);
+
+// The last `validation_share` of the tokens are kept for validation. Throws ValueError unless both parts have
+// a window of `context` tokens and its targets.
+struct TokenSplit {
+  std::vector<std::int32_t> training, validation;
+};
+TokenSplit split_tokens(std::vector<std::int32_t> tokens, double validation_share, std::int64_t context);
+
+// The windows that begin at `starts`: inputs int32 (windows, context), targets the same one token later.
+Batch gather_windows(const std::vector<std::int32_t>& tokens, std::int64_t context,
+                     std::span<const std::int64_t> starts);
 
 }  // namespace halftone::data

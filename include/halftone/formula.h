@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halftone/elementary.h"
 #include "halftone/simd.h"
 
 namespace halftone {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,12 @@ State load_state(const std::filesystem::path& file);
 
 struct Config {
   std::string task = "fashion-mnist";
-  std::string model = "cnn";  // mlp | cnn
+  std::string model = "cnn";  // of fashion-mnist: mlp, cnn; of text: gpt2
   std::string recipe = "float16";
   std::string optimizer = "adamw";  // a name of optim::optimizer_names()
   int epochs = 3;
-  int batch = 128;
+  int batch = 128;               // images, or windows of text, per step
+  int accumulate = 1;            // in so many pieces, whose gradients are added up in float32
   double lr = 0;                 // 0: the optimizer's default for this task
   double weight_decay = 0.0005;  // SGD and Adam add it to the gradient
   double clip_norm = 0;          // 0: none
@@ -55,10 +57,20 @@ struct Config {
   std::string scaler = "pytorch";  // how the loss scale moves: a row of amp::kScalerPolicies
   double init_scale = 0;           // 0: the policy's
   int growth_interval = 0;         // clean steps until the scale grows; 0: the policy's
-  std::filesystem::path data = "/usr/share/datasets/fashion-mnist";
-  std::filesystem::path out;  // runs/NAME; empty: no files
+  std::filesystem::path data;      // empty: where Debian has it
+  std::filesystem::path out;       // runs/NAME; empty: no files
   bool resume = false;
+
+  // Of the task text.
+  int steps = 2000;
+  int evaluate_every = 250;  // steps
+  int context = 256, width = 384, layers = 6, heads = 6;
+  int sample_every = 0;     // steps between samples; 0: none
+  std::string prompt = "";  // of samples; empty: the beginning of a window of the validation text
 };
+
+// What a run of that task is unless something else is said. Throws ValueError listing the tasks.
+Config default_config(std::string_view task);
 
 // Reads a TOML file onto `config`: top-level keys named as the fields above; a table [recipe] (or several
 // [[recipes]]) with the fields of amp::Recipe makes recipes of your own known by their names. Throws
@@ -75,11 +87,25 @@ struct StepRecord {
   float loss = 0, scale = 1;
   bool applied = true;
 };
+// What a run counts, and by what it is judged: the share of the test images that are classified right, or the
+// bits that a byte of the validation text costs.
+struct Measure {
+  std::string unit = "images";
+  std::int64_t units_per_example = 1;
+  double bytes_per_unit = 0;  // of a language model; 0: a classifier
+  double flops_per_unit = 0;  // of a training step; 0: not known
+  std::int64_t test_batch = 500;
+
+  bool is_text() const { return bytes_per_unit > 0; }
+  // From a mean loss per token, in nats.
+  double bits_per_byte(double loss) const { return loss / std::numbers::ln2 / bytes_per_unit; }
+};
+// An epoch ends with an evaluation: it is a pass over the images, or `evaluate_every` steps of text.
 struct EpochRecord {
   int epoch = 0;                                            // from 1
-  double train_loss = 0, test_loss = 0, test_accuracy = 0;  // accuracy in [0, 1]
+  double train_loss = 0, test_loss = 0, test_accuracy = 0;  // accuracy in [0, 1]; 0 for text
   double seconds = 0;                                       // training only, without evaluation
-  double images_per_second = 0;
+  double per_second = 0;                                    // images or tokens
 };
 struct SkipRecord {
   std::int64_t step = 0;
@@ -93,6 +119,7 @@ struct Machine {
 };
 struct RunRecord {
   Config config;
+  Measure measure;
   Machine machine;
   std::string started;  // UTC, ISO 8601
   std::string version;  // of halftone
@@ -108,6 +135,11 @@ struct RunRecord {
   bool finished = false;
   std::string failure;  // what ended the run early, if something did; empty when it was only stopped
   double accuracy() const { return epochs.empty() ? 0 : epochs.back().test_accuracy; }
+  // Accuracy, or bits per byte of the validation text, at the end.
+  double score() const {
+    if (!measure.is_text()) return accuracy();
+    return epochs.empty() ? 0 : measure.bits_per_byte(epochs.back().test_loss);
+  }
 };
 
 // Running.
@@ -117,8 +149,11 @@ struct Progress {
   int epoch, epochs;               // from 1
   float loss, scale;
   std::int64_t skips;
-  double images_per_second, seconds_left;
+  double per_second, seconds_left;    // images or tokens
   const EpochRecord* finished_epoch;  // not null once per epoch, after evaluation
+  const Measure& measure;
+  double of_roofline;  // of the matmul rate of the compute format in this process; 0: not known
+  std::string sample;  // text, now and then
 };
 
 // Trains and evaluates. Writes config.out/state.safetensors every save_every steps, at the end of every epoch

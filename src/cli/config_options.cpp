@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/config_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <variant>
 
@@ -17,12 +19,13 @@ struct Help {
   std::string_view field, text;
 };
 constexpr Help kHelp[] = {
-    {"task", "What to train on: fashion-mnist"},
-    {"model", "mlp or cnn"},
+    {"task", "What to train on: "},
+    {"model", "mlp or cnn; of text: gpt2"},
     {"recipe", "Which format where; the README has the table"},
     {"optimizer", "Its update rule: "},
     {"epochs", "Passes over the training images"},
-    {"batch", "Images per step"},
+    {"batch", "Images, or windows of text, per step"},
+    {"accumulate", "In so many pieces, one after the other, whose gradients are added up"},
     {"lr", "Peak learning rate; 0: the optimizer's default for the task"},
     {"weight_decay", "Decay of the weights"},
     {"clip_norm", "Clip the gradient's norm to this; 0: do not"},
@@ -34,23 +37,38 @@ constexpr Help kHelp[] = {
     {"scaler", "How the loss scale moves: "},
     {"init_scale", "First loss scale; 0: the scaler's"},
     {"growth_interval", "Clean steps until the loss scale grows; 0: the scaler's"},
-    {"data", "Folder of the data files"},
+    {"data", "Folder of the data files; of text: the text, or tokens in a .bin file of uint16"},
     {"out", "Folder for the results; default: a new one in runs/"},
+    {"steps", "Steps of the whole run"},
+    {"evaluate_every", "Steps between evaluations on the last tenth of the text"},
+    {"context", "Tokens that the model sees at most"},
+    {"width", "Of the residual stream"},
+    {"layers", "Blocks"},
+    {"heads", "Attention heads of a block"},
+    {"sample_every", "Steps between samples of what the model writes; 0: none"},
+    {"prompt", "What samples go on from"},
     {"resume", "Continue the run in --out, or the newest one with this configuration"},
 };
 
 // The rows of the table that a field names one of.
 std::vector<std::string_view> table_for(std::string_view field) {
   if (field == "optimizer") return optim::optimizer_names();
+  if (field == "task") return train::task_names();
   std::vector<std::string_view> names;
   if (field == "scaler")
     for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
   return names;
 }
 
+std::string only_for(std::string_view field) {
+  for (const train::Field& row : train::config_fields())
+    if (row.name == field && !row.task.empty()) return fmt::format(" ({} only)", row.task);
+  return "";
+}
+
 std::string help_for(std::string_view field) {
   for (const Help& help : kHelp)
-    if (help.field == field) return std::string(help.text) + train::join(table_for(field));
+    if (help.field == field) return std::string(help.text) + train::join(table_for(field)) + only_for(field);
   return "";
 }
 
@@ -67,7 +85,9 @@ void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& 
   for (const train::Field& field : train::config_fields()) {
     if (std::find(without.begin(), without.end(), field.name) != without.end()) continue;
     const std::string help = help_for(field.name);
-    const std::string name = field.name == "task" ? "task" : option_name(field.name);
+    const std::string name = field.name == "task"   ? "task"
+                             : field.name == "data" ? "--data,--file"
+                                                    : option_name(field.name);
     std::visit(
         [&](auto member) {
           using T = std::remove_reference_t<decltype(given_.*member)>;
@@ -90,9 +110,15 @@ void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& 
   command.add_option("--config", file_, "A TOML file with the names above as keys (weight_decay = 0.1)");
 }
 
+bool ConfigOptions::task_known() const {
+  const auto names = train::task_names();
+  return std::find(names.begin(), names.end(), given_.task) != names.end();
+}
+
 train::Config ConfigOptions::config() const {
   train::Config config;
   try {
+    if (task_known()) config = train::default_config(given_.task);
     if (!file_.empty()) train::load_config(file_, config);
   } catch (const Error& error) {
     throw CLI::ValidationError(error.what());

@@ -28,6 +28,7 @@ class ConfigOptions {
   std::string command_line() const;
 
  private:
+  bool task_known() const;
   train::Config given_;
   std::string file_;
   CLI::App* command_ = nullptr;

@@ -37,6 +37,13 @@ bool moving_bar() {
   return ::isatty(STDERR_FILENO) == 1 && terminal && std::string_view(terminal) != "dumb";
 }
 
+// Images or tokens per second, and what that is of the machine.
+std::string speed(const train::Progress& progress, double per_second) {
+  std::string text = fmt::format("{} {}/s", report::decimals(per_second, 0), progress.measure.unit);
+  if (progress.of_roofline > 0) text += fmt::format(" ({:.0f} % of roofline)", 100 * progress.of_roofline);
+  return text;
+}
+
 std::atomic<bool> stop_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler stores into it");
 
@@ -44,24 +51,31 @@ static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler stores
 
 std::string epoch_line(const train::Progress& progress) {
   const train::EpochRecord& epoch = *progress.finished_epoch;
-  return fmt::format(
-      "epoch {} of {}: test accuracy {}, test loss {}, training loss {}; {}, {} images/s, scale {}, {}",
-      epoch.epoch, progress.epochs, report::percent(epoch.test_accuracy),
-      report::decimals(epoch.test_loss, 4), report::decimals(epoch.train_loss, 4),
-      report::duration(epoch.seconds), report::decimals(epoch.images_per_second, 0),
-      report::scale_text(progress.scale), report::plural(progress.skips, "skip"));
+  const std::string score =
+      progress.measure.is_text()
+          ? fmt::format("step {} of {}: {} bits per byte, validation loss {}", progress.step,
+                        progress.total_steps,
+                        report::decimals(progress.measure.bits_per_byte(epoch.test_loss), 4),
+                        report::decimals(epoch.test_loss, 4))
+          : fmt::format("epoch {} of {}: test accuracy {}, test loss {}", epoch.epoch, progress.epochs,
+                        report::percent(epoch.test_accuracy), report::decimals(epoch.test_loss, 4));
+  return fmt::format("{}, training loss {}; {}, {}, scale {}, {}", score,
+                     report::decimals(epoch.train_loss, 4), report::duration(epoch.seconds),
+                     speed(progress, epoch.per_second), report::scale_text(progress.scale),
+                     report::plural(progress.skips, "skip"));
 }
 
 std::string bar_line(const train::Progress& progress, int width) {
   const double done = progress.total_steps > 0
                           ? static_cast<double>(progress.step) / static_cast<double>(progress.total_steps)
                           : 0;
-  const std::string left = fmt::format("epoch {}/{} ", progress.epoch, progress.epochs);
-  const std::string right =
-      fmt::format(" {:3.0f} %  loss {}  {} images/s  scale {}  {}  {} left", 100 * done,
-                  report::decimals(progress.loss, 3), report::decimals(progress.images_per_second, 0),
-                  report::scale_text(progress.scale), report::plural(progress.skips, "skip"),
-                  report::duration(std::max(1.0, progress.seconds_left)));
+  const std::string left = progress.measure.is_text()
+                               ? fmt::format("step {}/{} ", progress.step, progress.total_steps)
+                               : fmt::format("epoch {}/{} ", progress.epoch, progress.epochs);
+  const std::string right = fmt::format(
+      " {:3.0f} %  loss {}  {}  scale {}  {}  {} left", 100 * done, report::decimals(progress.loss, 3),
+      speed(progress, progress.per_second), report::scale_text(progress.scale),
+      report::plural(progress.skips, "skip"), report::duration(std::max(1.0, progress.seconds_left)));
   const int room = width - static_cast<int>(left.size() + right.size()) - 3;
   if (room < 4) return (left + right.substr(1)).substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
   const int cells = std::min(room, 30), full = static_cast<int>(done * cells);
@@ -78,6 +92,10 @@ void ProgressDisplay::clear() {
 }
 
 void ProgressDisplay::show(const train::Progress& progress) {
+  if (!progress.sample.empty()) {
+    clear();
+    fmt::print(stderr, "{}step {} writes: {}\n", name_, progress.step, progress.sample);
+  }
   if (progress.finished_epoch) {
     clear();
     fmt::print(stderr, "{}{}\n", name_, epoch_line(progress));
@@ -99,6 +117,7 @@ PartialRecord::PartialRecord(const train::Config& config) : start_(Clock::now())
 }
 
 void PartialRecord::see(const train::Progress& progress) {
+  record_.measure = progress.measure;
   if (progress.finished_epoch) {
     record_.epochs.push_back(*progress.finished_epoch);
     return;

@@ -27,6 +27,8 @@ constexpr const char* kExamples =
     "  halftone train fashion-mnist --recipe bfloat16 --epochs 5\n"
     "  halftone train fashion-mnist --model mlp --limit 5000     seconds instead of minutes\n"
     "  halftone train fashion-mnist --resume                     continue the newest such run, bit for bit\n"
+    "  halftone train text                                       a GPT on the King James Bible\n"
+    "  halftone train text --file novel.txt --steps 500 --width 128 --context 128\n"
     "  halftone train --config my.toml --seed 2                  options win over the file\n"
     "Ctrl-C saves the run's state before it ends.";
 

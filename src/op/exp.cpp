@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exp: y = e^x; dx = dy y. float16 overflows from x = 11.09 on, so autocast leaves the result in float32.
-#include <cmath>
-
 #include "halftone/op.h"
 #include "halftone/ops.h"
 
@@ -12,7 +10,7 @@ namespace {
 const Op exp_op = elementwise_op({
     .name = "exp",
     .cast = CastPolicy::float32,
-    .forward = formula<1>([](auto x) { return std::exp(x); }),
+    .forward = formula<1>([](auto x) { return math::exp(x); }),
     .gradients = {{formula<2>([](auto dy, auto y) { return dy * y; }), {Operand::dy, Operand::y}}},
     .examples =
         [] {

@@ -2,7 +2,6 @@
 //
 // gelu: y = x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016);
 // dx = dy (Phi(x) + x phi(x)).
-#include <cmath>
 #include <numbers>
 
 #include "halftone/op.h"
@@ -10,16 +9,6 @@
 
 namespace halftone {
 namespace {
-
-template <class Real>
-Real phi_cumulative(Real x) {
-  return Real(0.5) * std::erfc(-x * Real(1 / std::numbers::sqrt2));
-}
-
-template <class Real>
-Real phi(Real x) {
-  return std::exp(-x * x / 2) * Real(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-}
 
 Tensor density(const Tensor& x) {
   return scale(exp(scale(x * x, -0.5)), std::numbers::inv_sqrtpi / std::numbers::sqrt2);
@@ -29,8 +18,9 @@ Tensor density(const Tensor& x) {
 const Op cumulative_op = elementwise_op({
     .name = "normal_distribution",
     .cast = CastPolicy::keep,
-    .forward = formula<1>([](auto x) { return phi_cumulative(x); }),
-    .gradients = {{formula<2>([](auto dy, auto x) { return dy * phi(x); }), {Operand::dy, Operand::x0}}},
+    .forward = formula<1>([](auto x) { return math::normal(x).distribution; }),
+    .gradients = {{formula<2>([](auto dy, auto x) { return dy * math::normal(x).density; }),
+                   {Operand::dy, Operand::x0}}},
     .examples = {},
     .differentiate =
         [](const DifferentiateCall& call) { return std::vector{call.gradient * density(call.inputs[0])}; },
@@ -39,8 +29,11 @@ const Op cumulative_op = elementwise_op({
 const Op gelu_op = elementwise_op({
     .name = "gelu",
     .cast = CastPolicy::inside_float32,
-    .forward = formula<1>([](auto x) { return x * phi_cumulative(x); }),
-    .gradients = {{formula<2>([](auto dy, auto x) { return dy * (phi_cumulative(x) + x * phi(x)); }),
+    .forward = formula<1>([](auto x) { return x * math::normal(x).distribution; }),
+    .gradients = {{formula<2>([](auto dy, auto x) {
+                     const auto normal = math::normal(x);
+                     return dy * (normal.distribution + x * normal.density);
+                   }),
                    {Operand::dy, Operand::x0}}},
     .examples =
         [] {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // sigmoid: y = 1 / (1 + e^-x); dx = dy y (1 - y).
-#include <cmath>
-
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
@@ -13,7 +11,7 @@ namespace {
 const Op sigmoid_op = elementwise_op({
     .name = "sigmoid",
     .cast = CastPolicy::inside_float32,
-    .forward = formula<1>([](auto x) { return 1 / (1 + std::exp(-x)); }),
+    .forward = formula<1>([](auto x) { return math::logistic(x); }),
     .gradients = {{formula<2>([](auto dy, auto y) { return dy * y * (1 - y); }), {Operand::dy, Operand::y}}},
     .examples =
         [] {

@@ -2,8 +2,6 @@
 //
 // silu (Hendrycks and Gimpel 2016; swish of Ramachandran, Zoph, Le 2017): y = x s(x), s the logistic
 // function; dx = dy s (1 + x (1 - s)).
-#include <cmath>
-
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
@@ -11,17 +9,12 @@
 namespace halftone {
 namespace {
 
-template <class Real>
-Real logistic(Real x) {
-  return 1 / (1 + std::exp(-x));
-}
-
 const Op silu_op = elementwise_op({
     .name = "silu",
     .cast = CastPolicy::inside_float32,
-    .forward = formula<1>([](auto x) { return x * logistic(x); }),
+    .forward = formula<1>([](auto x) { return x * math::logistic(x); }),
     .gradients = {{formula<2>([](auto dy, auto x) {
-                     const auto s = logistic(x);
+                     const auto s = math::logistic(x);
                      return dy * s * (1 + x * (1 - s));
                    }),
                    {Operand::dy, Operand::x0}}},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tanh: dx = dy (1 - y^2).
-#include <cmath>
-
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
@@ -13,7 +11,7 @@ namespace {
 const Op tanh_op = elementwise_op({
     .name = "tanh",
     .cast = CastPolicy::inside_float32,
-    .forward = formula<1>([](auto x) { return std::tanh(x); }),
+    .forward = formula<1>([](auto x) { return math::tanh(x); }),
     .gradients = {{formula<2>([](auto dy, auto y) { return dy * (1 - y * y); }), {Operand::dy, Operand::y}}},
     .examples =
         [] {

@@ -10,6 +10,7 @@
 #include "report/describe.h"
 #include "report/format_chart.h"
 #include "report/page.h"
+#include "report/score.h"
 #include "report/statistics.h"
 #include "report/words.h"
 
@@ -31,22 +32,21 @@ int seed_count(const std::vector<SeriesSummary>& all) {
 std::string head(const Comparison& comparison, const std::vector<SeriesSummary>& all) {
   const train::RunRecord* run = first_run(comparison);
   const std::string what =
-      run ? fmt::format("{} · {} · {} of the training data", run->config.task, run->config.model,
-                        run->config.limit ? count(run->config.limit) + " images"
-                                          : plural(run->config.epochs, "epoch"))
-          : "no run";
+      run ? fmt::format("{} · {} · {}", run->config.task, run->config.model, extent_words(*run)) : "no run";
   std::string out = fmt::format(
       "<header>\n<p class=\"kicker\">halftone · {}</p>\n<h1>{} compared over {}</h1>\n", escape(what),
       plural(static_cast<std::int64_t>(all.size()), "recipe"), plural(seed_count(all), "seed"));
   const SeriesSummary* best = nullptr;
   for (const SeriesSummary& series : all)
-    if (series.accuracy.count > 0 && (!best || series.accuracy.mean > best->accuracy.mean)) best = &series;
+    if (series.score.count > 0 &&
+        (!best || better_score(series.measure, series.score.mean, best->score.mean)))
+      best = &series;
   if (best)
     out += fmt::format(
-        "<p class=\"lead\">The highest mean accuracy is {} ({}). All runs share data order, first weights "
+        "<p class=\"lead\">The best mean of {} is {} ({}). All runs share data order, first weights "
         "and "
         "schedule for a given seed; only the recipe differs.</p>\n",
-        escape(accuracy_text(*best)), escape(best->recipe));
+        score_name(best->measure), escape(score_text(*best)), escape(best->recipe));
   for (const SeriesSummary& series : all)
     if (series.runs == 0)
       out += fmt::format("<p class=\"banner\"><b>{}</b>: no run. {}</p>\n", escape(series.recipe),
@@ -59,41 +59,55 @@ std::string head(const Comparison& comparison, const std::vector<SeriesSummary>&
 }
 
 std::string table(const std::vector<SeriesSummary>& all) {
-  Table table{.head = {"Recipe", "Test accuracy", "Range", "Against first", "Time", "Images/s", "Tensors",
-                       "Process", "Skips a run", "Finished"},
-              .numeric = {false, true, true, true, true, true, true, true, true, true},
-              .rows = {}};
+  Table table{
+      .head = {"Recipe", capitalised(score_name(all[0].measure)), "Range", "Against first", "Time",
+               capitalised(all[0].measure.unit) + "/s", "Tensors", "Process", "Skips a run", "Finished"},
+      .numeric = {false, true, true, true, true, true, true, true, true, true},
+      .rows = {}};
   for (const SeriesSummary& series : all) {
-    const bool any = series.accuracy.count > 0;
-    table.rows.push_back(
-        {series.recipe, accuracy_text(series),
-         any ? decimals(100 * series.accuracy.low, 2) + " to " + decimals(100 * series.accuracy.high, 2)
-             : "–",
-         &series == &all[0] ? "–" : delta_text(series, all[0]), any ? duration(series.seconds.mean) : "–",
-         any ? decimals(series.images_per_second.mean, 0) : "–", mebibytes(series.peak_memory),
-         mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
-         fmt::format("{} of {}", series.finished, series.runs)});
+    const bool any = series.score.count > 0;
+    table.rows.push_back({series.recipe, score_text(series), range_text(series),
+                          &series == &all[0] ? "–" : delta_text(series, all[0]),
+                          any ? duration(series.seconds.mean) : "–",
+                          any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
+                          mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+                          fmt::format("{} of {}", series.finished, series.runs)});
   }
   return to_html(table) +
-         "<p class=\"note\">Accuracy: mean over the finished runs ± standard deviation of the sample, in "
-         "points. "
-         "Differences are in points too. Time includes evaluation; images/s is of training alone. Memory is "
-         "the largest "
-         "of the runs.</p>\n";
+         fmt::format(
+             "<p class=\"note\">{}: mean over the finished runs ± standard deviation of the sample{}. Time "
+             "includes evaluation; {}/s is of training alone. Memory is the largest of the runs.</p>\n",
+             capitalised(score_name(all[0].measure)),
+             all[0].measure.is_text() ? " (less is better)" : ", in points; differences are in points too",
+             all[0].measure.unit);
+}
+
+// The score of every evaluation, recipes side by side.
+Chart evaluations(const std::vector<SeriesSummary>& all) {
+  const train::Measure& measure = all[0].measure;
+  Chart chart{.title = capitalised(score_name(measure)) + " of every evaluation, mean over the seeds",
+              .x_label = measure.is_text() ? "step" : "epoch",
+              .y_label = score_name(measure)};
+  if (!measure.is_text()) chart.y_style = TickStyle::percent;
+  int colour = 0;
+  for (const SeriesSummary& series : all)
+    chart.curves.push_back(
+        {.label = series.recipe, .points = series.mean_score, .colour = colour++, .dots = true});
+  return chart;
 }
 
 std::string charts(const std::vector<SeriesSummary>& all) {
-  DotPlot dots{.title = "Test accuracy of every run",
+  DotPlot dots{.title = capitalised(score_name(all[0].measure)) + " of every run",
                .x_label = "dot: one seed · bar: the mean",
-               .style = TickStyle::percent,
+               .style = all[0].measure.is_text() ? TickStyle::number : TickStyle::percent,
                .rows = {}};
   Chart loss{.title = "Training loss, mean over the seeds, smoothed", .x_label = "step", .y_label = "loss"};
   loss.from_zero = true;
   bool positive = true;
   int colour = 0;
   for (const SeriesSummary& series : all) {
-    dots.rows.push_back({series.recipe, series.accuracy.count ? accuracy_text(series) : "no run finished",
-                         series.accuracies, colour});
+    dots.rows.push_back(
+        {series.recipe, series.score.count ? score_text(series) : "no run finished", series.scores, colour});
     for (const Point& point : series.mean_loss) positive = positive && !(point.y <= 0);
     const std::size_t window = std::max<std::size_t>(5, series.mean_loss.size() / 50);
     loss.curves.push_back(
@@ -101,7 +115,7 @@ std::string charts(const std::vector<SeriesSummary>& all) {
     ++colour;
   }
   if (positive) loss.y_scale = AxisScale::log10, loss.y_label = "loss, logarithmic";
-  return to_html(dots) + to_html(loss);
+  return to_html(dots) + to_html(evaluations(all)) + to_html(loss);
 }
 
 std::string recipes(const std::vector<SeriesSummary>& all) {

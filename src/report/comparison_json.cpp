@@ -3,6 +3,7 @@
 // compare.json: per recipe the summary that the table shows, and every run's whole record.
 #include "halftone/report.h"
 #include "report/run_json.h"
+#include "report/score.h"
 #include "report/statistics.h"
 
 namespace halftone::report {
@@ -24,19 +25,20 @@ std::string to_json(const Comparison& comparison) {
   Json list = Json::array();
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const SeriesSummary& series = summaries[i];
+    const std::string score = score_key(series.measure);
     Json runs = Json::array();
     for (const train::RunRecord& run : comparison.series[i].runs) runs.push_back(run_json(run));
-    const bool comparable = series.accuracy.count > 0 && summaries[0].accuracy.count > 0;
+    const bool comparable = series.score.count > 0 && summaries[0].score.count > 0;
     list.push_back({{"recipe", series.recipe},
                     {"runs_started", series.runs},
                     {"runs_finished", series.finished},
                     {"failure", series.failure},
-                    {"accuracy", summary_json(series.accuracy)},
-                    {"accuracy_minus_first",
-                     comparable ? Json(series.accuracy.mean - summaries[0].accuracy.mean) : Json(nullptr)},
+                    {score, summary_json(series.score)},
+                    {score + "_minus_first",
+                     comparable ? Json(series.score.mean - summaries[0].score.mean) : Json(nullptr)},
                     {"test_loss", summary_json(series.test_loss)},
                     {"seconds", summary_json(series.seconds)},
-                    {"images_per_second", summary_json(series.images_per_second)},
+                    {series.measure.unit + "_per_second", summary_json(series.per_second)},
                     {"peak_memory_bytes", series.peak_memory},
                     {"peak_resident_bytes", series.peak_resident},
                     {"skips_per_run", series.skips},

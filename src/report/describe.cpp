@@ -50,24 +50,28 @@ std::string learning_rate(const train::Config& config) {
 }
 
 Pairs configuration_pairs(const train::Config& config) {
-  return {{"Task", config.task},
-          {"Model", config.model},
-          {"Recipe", config.recipe},
-          {"Optimizer", config.optimizer},
-          {"Learning rate", learning_rate(config)},
-          {"Weight decay", fmt::format("{:g}", config.weight_decay)},
-          {"Gradient norm clipped at",
-           config.clip_norm == 0 ? "not clipped" : fmt::format("{:g}", config.clip_norm)},
-          {"Loss multiplied by", fmt::format("{:g}", config.loss_weight)},
-          {"Epochs", count(config.epochs)},
-          {"Batch", count(config.batch)},
-          {"Training images", config.limit == 0 ? "all" : count(config.limit)},
-          {"Seed", fmt::format("{}", config.seed)},
-          {"Loss scale policy", config.scaler},
-          {"First loss scale", scale_text(train::scaler_options(config).init_scale)},
-          {"Clean steps until it grows", count(train::scaler_options(config).growth_interval)},
-          {"Data", config.data.string()},
-          {"Results", config.out.empty() ? "not written" : config.out.string()}};
+  return {
+      {"Task", config.task},
+      {"Model", config.model},
+      {"Recipe", config.recipe},
+      {"Optimizer", config.optimizer},
+      {"Learning rate", learning_rate(config)},
+      {"Weight decay", fmt::format("{:g}", config.weight_decay)},
+      {"Gradient norm clipped at",
+       config.clip_norm == 0 ? "not clipped" : fmt::format("{:g}", config.clip_norm)},
+      {"Loss multiplied by", fmt::format("{:g}", config.loss_weight)},
+      {config.task == "text" ? "Steps" : "Epochs",
+       count(config.task == "text" ? config.steps : config.epochs)},
+      {"Batch", count(config.batch)},
+      {config.task == "text" ? "Context" : "Training images", config.task == "text" ? count(config.context)
+                                                              : config.limit == 0   ? "all"
+                                                                                    : count(config.limit)},
+      {"Seed", fmt::format("{}", config.seed)},
+      {"Loss scale policy", config.scaler},
+      {"First loss scale", scale_text(train::scaler_options(config).init_scale)},
+      {"Clean steps until it grows", count(train::scaler_options(config).growth_interval)},
+      {"Data", config.data.string()},
+      {"Results", config.out.empty() ? "not written" : config.out.string()}};
 }
 
 Pairs recipe_pairs(const std::string& recipe) {

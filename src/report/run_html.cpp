@@ -10,6 +10,7 @@
 #include "report/describe.h"
 #include "report/format_chart.h"
 #include "report/page.h"
+#include "report/score.h"
 #include "report/words.h"
 
 namespace halftone::report {
@@ -30,6 +31,9 @@ std::string headline(const train::RunRecord& record) {
   if (!record.failure.empty()) return "The training in " + recipe + " failed";
   if (record.epochs.empty())
     return (record.finished ? "Trained in " : "Stopped before the first epoch ended, in ") + recipe;
+  if (record.measure.is_text())
+    return fmt::format("{} bits per byte, trained in {} in {}", score_text(record.measure, record.score()),
+                       recipe, duration(record.seconds));
   return fmt::format("{} of the test images right, trained in {} in {}", percent(record.accuracy()), recipe,
                      duration(record.seconds));
 }
@@ -38,10 +42,9 @@ std::string head(const train::RunRecord& record) {
   std::string out = fmt::format("<header>\n<p class=\"kicker\">halftone · {} · seed {}{}</p>\n<h1>{}</h1>\n",
                                 escape(record.config.task), record.config.seed, escape(when(record.started)),
                                 escape(headline(record)));
-  out += fmt::format(
-      "<p class=\"lead\">Here {} was trained for {}{} in batches of {}: {}.</p>\n",
-      escape(network_words(record)), record.finished ? "" : fmt::format("{} of ", record.epochs.size()),
-      plural(record.config.epochs, "epoch"), record.config.batch, escape(recipe_words(record.config.recipe)));
+  out += fmt::format("<p class=\"lead\">Here {} was trained {}for {} in batches of {}: {}.</p>\n",
+                     escape(network_words(record)), record.finished ? "" : "a part of the way ",
+                     extent_words(record), record.config.batch, escape(recipe_words(record.config.recipe)));
   if (!record.failure.empty())
     out +=
         fmt::format("<p class=\"banner\">After {} training could not go on: {}</p>\n",
@@ -54,15 +57,17 @@ std::string head(const train::RunRecord& record) {
         plural(static_cast<std::int64_t>(record.steps.size()), "step"));
   if (record.resumed_from > 0)
     out += fmt::format(
-        "<p class=\"note\">Resumed from step {}: time, memory and images/s are of the part since then.</p>\n",
-        count(record.resumed_from));
-  const double speed = images_per_second(record);
-  out += tiles({{record.epochs.empty() ? "–" : percent(record.accuracy()), "test accuracy"},
-                {duration(record.seconds), "evaluation included"},
-                {speed > 0 ? decimals(speed, 0) : "–", "images/s in training"},
-                {mebibytes(record.peak_memory), "of tensors at the peak"},
-                {count(skip_count(record)),
-                 "skipped of " + plural(static_cast<std::int64_t>(record.steps.size()), "step")}});
+        "<p class=\"note\">Resumed from step {}: time, memory and {}/s are of the part since then.</p>\n",
+        count(record.resumed_from), record.measure.unit);
+  const double speed = per_second(record);
+  out += tiles(
+      {{record.epochs.empty() ? "–" : score_text(record.measure, record.score()), score_name(record.measure)},
+       {duration(record.seconds), "evaluation included"},
+       {speed > 0 ? decimals(speed, 0) : "–",
+        record.measure.unit + "/s in training" + roofline_words(record)},
+       {mebibytes(record.peak_memory), "of tensors at the peak"},
+       {count(skip_count(record)),
+        "skipped of " + plural(static_cast<std::int64_t>(record.steps.size()), "step")}});
   return out + "</header>\n";
 }
 
@@ -135,19 +140,20 @@ std::string scale_section(const train::RunRecord& record) {
 std::string epochs_section(const train::RunRecord& record) {
   if (record.epochs.empty()) return "<p>No epoch ended, so nothing was evaluated.</p>\n";
   Curve accuracy{.label = "", .points = {}, .colour = 1, .dots = true};
-  Table table{.head = {"Epoch", "Training loss", "Test loss", "Test accuracy", "Training time", "Images/s"},
+  Table table{.head = {"Epoch", "Training loss", "Test loss", capitalised(score_name(record.measure)),
+                       "Training time", capitalised(record.measure.unit) + "/s"},
               .numeric = {true, true, true, true, true, true},
               .rows = {}};
   for (const train::EpochRecord& epoch : record.epochs) {
-    accuracy.points.push_back({static_cast<double>(epoch.epoch), epoch.test_accuracy});
+    accuracy.points.push_back({static_cast<double>(epoch.epoch), score_of(record.measure, epoch)});
     table.rows.push_back({count(epoch.epoch), decimals(epoch.train_loss, 4), decimals(epoch.test_loss, 4),
-                          percent(epoch.test_accuracy), duration(epoch.seconds),
-                          decimals(epoch.images_per_second, 0)});
+                          score_text(record.measure, score_of(record.measure, epoch)),
+                          duration(epoch.seconds), decimals(epoch.per_second, 0)});
   }
-  Chart chart{.title = "Test accuracy after every epoch",
+  Chart chart{.title = capitalised(score_name(record.measure)) + " after every epoch",
               .x_label = "epoch",
-              .y_label = "test images classified right"};
-  chart.y_style = TickStyle::percent;
+              .y_label = record.measure.is_text() ? "bits per byte" : "test images classified right"};
+  if (!record.measure.is_text()) chart.y_style = TickStyle::percent;
   chart.curves = {std::move(accuracy)};
   return to_html(chart) + to_html(table);
 }
@@ -158,7 +164,7 @@ std::string to_html(const train::RunRecord& record) {
   std::string body = head(record);
   body += section("Loss", loss_chart(record));
   body += section("Loss scale", scale_section(record));
-  body += section("Accuracy", epochs_section(record));
+  body += section(capitalised(score_name(record.measure)), epochs_section(record));
   body += section("Recipe", facts(recipe_pairs(record.config.recipe)));
   body += section("Number formats", format_charts(formats_of({record.config.recipe})));
   body += section("Memory", facts(memory_pairs(record)));

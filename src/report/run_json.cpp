@@ -9,6 +9,7 @@
 
 #include "halftone/amp.h"
 #include "halftone/report.h"
+#include "report/score.h"
 #include "report/words.h"
 #include "train/config.h"
 
@@ -56,15 +57,16 @@ Json steps_json(const std::vector<train::StepRecord>& steps) {
   return {{"loss", std::move(loss)}, {"scale", std::move(scale)}, {"applied", std::move(applied)}};
 }
 
-Json epochs_json(const std::vector<train::EpochRecord>& epochs) {
+Json epochs_json(const train::RunRecord& record) {
   Json list = Json::array();
-  for (const train::EpochRecord& epoch : epochs)
-    list.push_back({{"epoch", epoch.epoch},
-                    {"train_loss", epoch.train_loss},
-                    {"test_loss", epoch.test_loss},
-                    {"test_accuracy", epoch.test_accuracy},
-                    {"seconds", epoch.seconds},
-                    {"images_per_second", epoch.images_per_second}});
+  for (const train::EpochRecord& epoch : record.epochs)
+    list.push_back(
+        {{"epoch", epoch.epoch},
+         {"train_loss", epoch.train_loss},
+         {"test_loss", epoch.test_loss},
+         {record.measure.is_text() ? "bits_per_byte" : "test_accuracy", score_of(record.measure, epoch)},
+         {"seconds", epoch.seconds},
+         {record.measure.unit + "_per_second", epoch.per_second}});
   return list;
 }
 
@@ -88,9 +90,9 @@ Json run_json(const train::RunRecord& record) {
           {"config", config_json(record.config)},
           {"recipe", recipe_json(record.config.recipe)},
           {"parameters", record.parameters},
-          {"accuracy", record.epochs.empty() ? Json(nullptr) : Json(record.accuracy())},
+          {score_key(record.measure), record.epochs.empty() ? Json(nullptr) : Json(record.score())},
           {"seconds", record.seconds},
-          {"images_per_second", images_per_second(record)},
+          {record.measure.unit + "_per_second", per_second(record)},
           {"peak_memory_bytes", record.peak_memory},
           {"peak_resident_bytes", record.peak_resident},
           {"matmul_gflops_float32", record.matmul_gflops_float32},
@@ -101,7 +103,7 @@ Json run_json(const train::RunRecord& record) {
             {"cores", machine.cores},
             {"threads", machine.threads},
             {"wait_policy", machine.wait_policy}}},
-          {"epochs", epochs_json(record.epochs)},
+          {"epochs", epochs_json(record)},
           {"skips", skips_json(record.skips)},
           {"steps", steps_json(record.steps)}};
 }

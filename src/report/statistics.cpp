@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/score.h"
 #include "report/words.h"
 
 namespace halftone::report {
@@ -24,6 +25,23 @@ std::vector<Point> mean_loss(const std::vector<train::RunRecord>& runs) {
     mean.push_back({static_cast<double>(step + 1), sum / reached});
   }
   return mean;
+}
+
+std::vector<Point> mean_score(const std::vector<train::RunRecord>& runs) {
+  std::vector<Point> mean;
+  for (std::size_t i = 0;; ++i) {
+    double sum = 0, at = 0;
+    int reached = 0;
+    for (const train::RunRecord& run : runs) {
+      if (i >= run.epochs.size()) continue;
+      const train::Config& config = run.config;
+      at = static_cast<double>(i + 1);
+      if (run.measure.is_text()) at = std::min<double>(at * config.evaluate_every, config.steps);
+      sum += score_of(run.measure, run.epochs[i]), ++reached;
+    }
+    if (reached == 0) return mean;
+    mean.push_back({at, sum / reached});
+  }
 }
 
 }  // namespace
@@ -50,36 +68,44 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison) {
     std::vector<double> seconds, speeds, losses;
     for (const train::RunRecord& run : series.runs) {
       ++summary.runs;
+      summary.measure = run.measure;
       summary.peak_memory = std::max(summary.peak_memory, run.peak_memory);
       summary.peak_resident = std::max(summary.peak_resident, run.peak_resident);
       summary.skips += static_cast<double>(skip_count(run));
       if (!run.finished || run.epochs.empty()) continue;
       ++summary.finished;
-      summary.accuracies.push_back(run.accuracy());
+      summary.scores.push_back(run.score());
       losses.push_back(run.epochs.back().test_loss);
       seconds.push_back(run.seconds);
-      speeds.push_back(images_per_second(run));
+      speeds.push_back(per_second(run));
     }
     if (summary.runs > 0) summary.skips /= summary.runs;
-    summary.accuracy = summarise(summary.accuracies);
+    summary.score = summarise(summary.scores);
     summary.test_loss = summarise(losses);
     summary.seconds = summarise(seconds);
-    summary.images_per_second = summarise(speeds);
+    summary.per_second = summarise(speeds);
+    summary.mean_score = mean_score(series.runs);
     summary.mean_loss = mean_loss(series.runs);
     all.push_back(std::move(summary));
   }
   return all;
 }
 
-std::string accuracy_text(const SeriesSummary& series) {
-  if (series.accuracy.count == 0) return "–";
-  if (series.accuracy.count == 1) return percent(series.accuracy.mean);
-  return percent(series.accuracy.mean) + " ± " + decimals(100 * series.accuracy.deviation, 2);
+std::string score_text(const SeriesSummary& series) {
+  if (series.score.count == 0) return "–";
+  const std::string mean = score_text(series.measure, series.score.mean);
+  return series.score.count == 1 ? mean : mean + " ± " + score_digits(series.measure, series.score.deviation);
+}
+
+std::string range_text(const SeriesSummary& series) {
+  if (series.score.count == 0) return "–";
+  return score_digits(series.measure, series.score.low) + " to " +
+         score_digits(series.measure, series.score.high);
 }
 
 std::string delta_text(const SeriesSummary& series, const SeriesSummary& first) {
-  if (series.accuracy.count == 0 || first.accuracy.count == 0) return "–";
-  return fmt::format("{:+.2f}", 100 * (series.accuracy.mean - first.accuracy.mean));
+  if (series.score.count == 0 || first.score.count == 0) return "–";
+  return score_difference(series.measure, series.score.mean - first.score.mean);
 }
 
 }  // namespace halftone::report

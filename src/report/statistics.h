@@ -21,17 +21,21 @@ Summary summarise(const std::vector<double>& values);
 struct SeriesSummary {
   std::string recipe, failure;
   int runs = 0, finished = 0;
-  std::vector<double> accuracies{};  // of finished runs
-  Summary accuracy{}, seconds{}, images_per_second{}, test_loss{};
+  train::Measure measure{};
+  std::vector<double> scores{};  // of finished runs
+  Summary score{}, seconds{}, per_second{}, test_loss{};
   std::int64_t peak_memory = 0, peak_resident = 0;  // the largest of all runs
   double skips = 0;                                 // mean over all runs
+  std::vector<Point> mean_score{};                  // of every evaluation, by epoch (text: by step)
   std::vector<Point> mean_loss{};                   // of the runs that reached the step, finished or not
 };
 std::vector<SeriesSummary> summarise(const Comparison& comparison);
 
-// "91.42 % ± 0.11" (points), "91.42 %" for one run, "–" for none.
-std::string accuracy_text(const SeriesSummary& series);
-// Difference of the means in points, against the first recipe: "+0.04", "–" where one of them has no run.
+// "91.42 % ± 0.11" (points), "91.42 %" for one run, "–" for none; of text "1.8732 ± 0.0012" bits per byte.
+std::string score_text(const SeriesSummary& series);
+// "91.31 to 91.52", "–" for none.
+std::string range_text(const SeriesSummary& series);
+// Difference of the means (accuracy: in points) against the first recipe: "+0.04", "–" where one has no run.
 std::string delta_text(const SeriesSummary& series, const SeriesSummary& first);
 
 }  // namespace halftone::report

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "halftone/report.h"
+#include "report/score.h"
 #include "report/statistics.h"
 #include "report/words.h"
 
@@ -16,6 +17,10 @@ std::string line(const char* name, const std::string& text) { return fmt::format
 
 std::string result(const train::RunRecord& record) {
   if (record.epochs.empty()) return "not evaluated yet: no epoch ended";
+  if (record.measure.is_text())
+    return fmt::format("{} bits per byte of the validation text (loss {} per token)",
+                       score_text(record.measure, record.score()),
+                       decimals(record.epochs.back().test_loss, 4));
   return fmt::format("{} of the test images are classified right (test loss {})", percent(record.accuracy()),
                      decimals(record.epochs.back().test_loss, 4));
 }
@@ -57,7 +62,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 
 std::string to_text(const train::RunRecord& record, const std::filesystem::path& html) {
   const train::Config& config = record.config;
-  const double speed = images_per_second(record);
+  const double speed = per_second(record);
   std::string out;
   out += line("Trained", network_words(record) + " on " + config.task);
   out += line("Recipe", config.recipe + ": " + recipe_words(config.recipe));
@@ -65,11 +70,12 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
   out += line("Run", state(record));
   out += line("Time", duration(record.seconds) + ", evaluation included" +
                           (record.resumed_from > 0 ? ", since it was resumed" : ""));
-  out += line("Speed",
-              (speed > 0 ? decimals(speed, 0) + " images/s in training"
-                         : std::string("not measured: no epoch ended")) +
-                  fmt::format(", {} of {}", plural(record.machine.threads, "thread"),
-                              record.machine.processor.empty() ? "this machine" : record.machine.processor));
+  out += line(
+      "Speed",
+      (speed > 0 ? decimals(speed, 0) + " " + record.measure.unit + "/s in training" + roofline_words(record)
+                 : std::string("not measured: no epoch ended")) +
+          fmt::format(", {} of {}", plural(record.machine.threads, "thread"),
+                      record.machine.processor.empty() ? "this machine" : record.machine.processor));
   out += line("Memory", fmt::format("{} in tensors at the peak, {} for the whole process",
                                     mebibytes(record.peak_memory), mebibytes(record.peak_resident)));
   const amp::Recipe* recipe = amp::find_recipe_if(config.recipe);
@@ -84,18 +90,20 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
 
 std::string to_text(const Comparison& comparison) {
   const std::vector<SeriesSummary> all = summarise(comparison);
-  std::vector<std::vector<std::string>> rows = {{"recipe", "accuracy", "min", "max", "vs first", "time",
-                                                 "images/s", "tensors", "process", "skips", "finished"}};
+  const train::Measure measure = all.empty() ? train::Measure() : all[0].measure;
+  std::vector<std::vector<std::string>> rows = {{"recipe", measure.is_text() ? "bits/byte" : "accuracy",
+                                                 "min", "max", "vs first", "time", measure.unit + "/s",
+                                                 "tensors", "process", "skips", "finished"}};
   std::string failures;
   for (const SeriesSummary& series : all) {
-    const bool any = series.accuracy.count > 0;
-    rows.push_back({series.recipe, accuracy_text(series), any ? decimals(100 * series.accuracy.low, 2) : "–",
-                    any ? decimals(100 * series.accuracy.high, 2) : "–",
-                    &series == &all[0] ? "–" : delta_text(series, all[0]),
-                    any ? duration(series.seconds.mean) : "–",
-                    any ? decimals(series.images_per_second.mean, 0) : "–", mebibytes(series.peak_memory),
-                    mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
-                    fmt::format("{}/{}", series.finished, series.runs)});
+    const bool any = series.score.count > 0;
+    rows.push_back(
+        {series.recipe, score_text(series), any ? score_digits(series.measure, series.score.low) : "–",
+         any ? score_digits(series.measure, series.score.high) : "–",
+         &series == &all[0] ? "–" : delta_text(series, all[0]), any ? duration(series.seconds.mean) : "–",
+         any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
+         mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+         fmt::format("{}/{}", series.finished, series.runs)});
     if (!series.failure.empty()) failures += fmt::format("{} failed: {}\n", series.recipe, series.failure);
   }
   return aligned(rows) + failures;

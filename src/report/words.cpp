@@ -67,6 +67,7 @@ std::string scale_text(double scale) {
 std::string model_words(const std::string& model) {
   if (model == "cnn") return "convolutional network (cnn)";
   if (model == "mlp") return "multi-layer perceptron (mlp)";
+  if (model == "gpt2") return "GPT-2 style transformer (gpt2)";
   return model;
 }
 
@@ -127,10 +128,29 @@ std::string recipe_words(const std::string& recipe) {
   return fmt::format("{}, {} loss scale", text, amp::to_string(row->scaling));
 }
 
-double images_per_second(const train::RunRecord& record) {
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string extent_words(const train::RunRecord& record) {
+  const train::Config& config = record.config;
+  if (record.measure.is_text()) return plural(config.steps, "step");
+  return plural(config.epochs, "epoch") +
+         (config.limit > 0 ? " of " + plural(config.limit, "image") : std::string(" of the training data"));
+}
+
+std::string roofline_words(const train::RunRecord& record) {
+  if (record.measure.flops_per_unit <= 0 || record.matmul_gflops_compute <= 0) return "";
+  const double rate =
+      per_second(record) * record.measure.flops_per_unit / (1e9 * record.matmul_gflops_compute);
+  return fmt::format(", {:.0f} % of roofline", 100 * rate);
+}
+
+double per_second(const train::RunRecord& record) {
   double images = 0, seconds = 0;
   for (const train::EpochRecord& epoch : record.epochs) {
-    images += epoch.images_per_second * epoch.seconds;
+    images += epoch.per_second * epoch.seconds;
     seconds += epoch.seconds;
   }
   return seconds > 0 ? images / seconds : 0;

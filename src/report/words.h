@@ -31,6 +31,10 @@ std::string recipe_words(const std::string& recipe);
 // "float8_e4m3fn (gradients float8_e5m2)"; empty if the operands of layers are only cast.
 std::string operand_words(const amp::Operands& operands);
 // Images per second of training over all epochs, or 0 before the first ended.
-double images_per_second(const train::RunRecord& record);
+double per_second(const train::RunRecord& record);
+std::string capitalised(std::string text);
+std::string extent_words(
+    const train::RunRecord& record);  // "3 epochs", "500 images an epoch, ..", "2,000 steps"
+std::string roofline_words(const train::RunRecord& record);  // ", 81 % of roofline", or nothing
 
 }  // namespace halftone::report

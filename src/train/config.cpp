@@ -26,8 +26,9 @@ const Field kFields[] = {
     {"model", &Config::model, 0, 0, true},
     {"recipe", &Config::recipe, 0, 0, true},
     {"optimizer", &Config::optimizer, 0, 0, true},
-    {"epochs", &Config::epochs, 1, 100000, true},
+    {"epochs", &Config::epochs, 1, 100000, true, false, "fashion-mnist"},
     {"batch", &Config::batch, 1, 1 << 20, true},
+    {"accumulate", &Config::accumulate, 1, 1 << 20, true},
     {"lr", &Config::lr, 0, 1000, true},
     {"weight_decay", &Config::weight_decay, 0, 1000, true},
     {"clip_norm", &Config::clip_norm, 0, 1e30, true},
@@ -42,6 +43,14 @@ const Field kFields[] = {
     {"data", &Config::data, 0, 0, false},
     {"out", &Config::out, 0, 0, false},
     {"resume", &Config::resume, 0, 0, false},
+    {"steps", &Config::steps, 1, kInt, true, false, "text"},
+    {"evaluate_every", &Config::evaluate_every, 1, kInt, true, false, "text"},
+    {"context", &Config::context, 1, 1 << 20, true, false, "text"},
+    {"width", &Config::width, 1, 1 << 16, true, false, "text"},
+    {"layers", &Config::layers, 1, 1 << 10, true, false, "text"},
+    {"heads", &Config::heads, 1, 1 << 10, true, false, "text"},
+    {"sample_every", &Config::sample_every, 0, kInt, false, false, "text"},
+    {"prompt", &Config::prompt, 0, 0, false, false, "text"},
 };
 
 std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
@@ -54,6 +63,10 @@ std::vector<std::string_view> names_for(std::string_view field, const Config& co
   else
     for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
   return names;
+}
+
+bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Insertions, deletions and replacements between two words (Levenshtein 1966).
@@ -157,10 +170,14 @@ std::string to_string(const Field& field, const Config& config) {
 }
 
 std::string complaint(const Field& field, const Config& config) {
+  if (!field.task.empty() && field.task != config.task &&
+      to_string(field, config) != to_string(field, Config{}))
+    return fmt::format("nothing: it means something for the task {} only", field.task);
   if (const auto* text = std::get_if<std::string Config::*>(&field.member)) {
+    if (field.name == "prompt") return "";
     if (field.name == "recipe" && amp::find_recipe_if(config.*(*text)) != nullptr) return "";
     const auto names = names_for(field.name, config);
-    if (std::find(names.begin(), names.end(), config.*(*text)) != names.end()) return "";
+    if (is_one_of(config.*(*text), names)) return "";
     return join(names) + (field.name == "recipe" ? ", or the name of a format to compute in" : "");
   }
   const auto within = [&](double value) {  // false for NaN
@@ -202,6 +219,10 @@ void load_config(const std::filesystem::path& file, Config& config) {
     throw FileError(place(file, error.source().begin), error.description(), "TOML");
   }
   Config read = config;  // a file with a mistake changes nothing
+  // Another task has other defaults, wherever in the file it stands.
+  if (const auto task = table["task"].value<std::string>();
+      task && *task != read.task && is_one_of(*task, task_names()))
+    read = default_config(*task);
   for (const auto& [key, value] : table) {
     const std::string_view name = key.str();
     if (read_recipes(file, name, value, read)) continue;

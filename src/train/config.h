@@ -22,6 +22,7 @@ struct Field {
   double low, high;              // numbers: inclusive
   bool changes_bits;             // of the trained weights
   bool zero_is_default = false;  // 0 is allowed, too, and stands for what something else says
+  std::string_view task = "";    // the only task it means something for
 };
 std::span<const Field> config_fields();
 

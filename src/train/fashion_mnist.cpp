@@ -19,7 +19,7 @@ template <nn::Module Model>
 class FashionMnist : public Task {
  public:
   FashionMnist(const std::filesystem::path& directory, DType parameter)
-      : data_(data::load_fashion_mnist(directory)) {
+      : data_(directory.empty() ? data::load_fashion_mnist() : data::load_fashion_mnist(directory)) {
     nn::to(model_, parameter);
   }
 
@@ -61,7 +61,7 @@ std::unique_ptr<Task> make(const Config& config, DType parameter) {
   return std::make_unique<FashionMnist<Cnn>>(config.data, parameter);
 }
 
-const RegisterTask registered({"fashion-mnist", {"mlp", "cnn"}, default_lr, make});
+const RegisterTask registered({"fashion-mnist", {"mlp", "cnn"}, [](Config&) {}, default_lr, make});
 
 }  // namespace
 }  // namespace halftone::train

@@ -40,8 +40,8 @@ void add_record(State& state, const RunRecord& record) {
   Tensor epochs = empty({static_cast<std::int64_t>(record.epochs.size()), kEpochColumns}, float64);
   double* value = epochs.mutable_data<double>();
   for (const EpochRecord& e : record.epochs)
-    for (const double number : {static_cast<double>(e.epoch), e.train_loss, e.test_loss, e.test_accuracy,
-                                e.seconds, e.images_per_second})
+    for (const double number :
+         {static_cast<double>(e.epoch), e.train_loss, e.test_loss, e.test_accuracy, e.seconds, e.per_second})
       *value++ = number;
   state.tensors.push_back({"record.epochs", epochs});
   Json skips = Json::array();
@@ -234,7 +234,7 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
   plan("model.", parts.buffers);
   plan("optimizer.", parts.optimizer.state());
   std::vector<StepRecord> steps = read_steps(from);
-  std::vector<EpochRecord> epochs = read_epochs(from, parts.record.config.epochs);
+  std::vector<EpochRecord> epochs = read_epochs(from, parts.epochs);
   from.expect_nothing_else();
 
   try {

@@ -17,6 +17,7 @@ struct RunParts {
   RunRecord& record;      // its config with lr and threads resolved
   std::string data;       // fingerprint
   double& epoch_seconds;  // of the epoch in progress
+  int epochs;             // of the whole run
 };
 
 State pack(const RunParts& parts);

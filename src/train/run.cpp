@@ -24,7 +24,6 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::int64_t kEvaluationBatch = 500;
 constexpr double kWarmup = 0.05;  // of all steps
 
 using Clock = std::chrono::steady_clock;
@@ -118,16 +117,23 @@ class Run {
                find_task(config.task).make(config, recipe_.parameter))),
         optimizer_(make_optimizer(config, recipe_, task_->parameters())),
         step_(*optimizer_, recipe_, task_->buffers(), {.clip_norm = config.clip_norm},
-              scaler_options(config)) {
+              scaler_options(config)),
+        measure_(task_->measure()) {
+    if (config.batch % config.accumulate != 0)
+      throw ValueError("accumulate",
+                       fmt::format("{} pieces of a batch of {}", config.accumulate, config.batch),
+                       "a number that divides the batch");
     if (config.limit > task_->train_count())
       throw ValueError("limit", fmt::format("{}", config.limit),
                        fmt::format("at most {}", task_->train_count()));
     count_ = config.limit > 0 ? config.limit : task_->train_count();
-    steps_per_epoch_ = (count_ + config.batch - 1) / config.batch;
-    total_steps_ = steps_per_epoch_ * config.epochs;
+    steps_per_epoch_ = task_->steps_per_epoch(config);
+    total_steps_ = task_->total_steps(config);
+    epochs_ = static_cast<int>((total_steps_ + steps_per_epoch_ - 1) / steps_per_epoch_);
     data_ = task_->data_fingerprint();
 
     record_.config = config;
+    record_.measure = measure_;
     record_.version = kVersion;
     record_.started = utc_now();
     record_.machine = describe_machine();
@@ -143,12 +149,13 @@ class Run {
       resume();
     else
       save();  // from now on the run can be resumed, whatever happens to the process
-    while (static_cast<int>(record_.epochs.size()) < config_.epochs)
+    while (static_cast<int>(record_.epochs.size()) < epochs_)
       if (!train_epoch() || !evaluate()) {
         save();
         return finish();
       }
     record_.finished = true;
+    if (!config_.out.empty()) task_->export_model(config_.out);
     return finish();
   }
 
@@ -161,7 +168,7 @@ class Run {
     const auto epoch = static_cast<std::int64_t>(record_.epochs.size());
     const Task::Order order =
         data::shuffled(count_, static_cast<std::uint64_t>(config_.seed), static_cast<std::uint64_t>(epoch));
-    while (done() < (epoch + 1) * steps_per_epoch_) {
+    while (done() < std::min((epoch + 1) * steps_per_epoch_, total_steps_)) {
       if (stopped()) return false;
       const std::int64_t begin = (done() - epoch * steps_per_epoch_) * config_.batch;
       train_step(order, begin, std::min(begin + config_.batch, count_));
@@ -173,13 +180,9 @@ class Run {
 
   void train_step(const Task::Order& order, std::int64_t begin, std::int64_t end) {
     const auto start = Clock::now();
-    const data::Batch batch = task_->train_batch(order, begin, end);
     const auto warmup = static_cast<std::int64_t>(kWarmup * static_cast<double>(total_steps_));
     optimizer_->set_lr(optim::warmup_cosine(optimizer_->steps(), warmup, total_steps_, config_.lr));
-    const amp::StepResult result = step_([&](int) {
-      const Tensor loss = task_->loss(task_->forward(batch.inputs), batch.targets);
-      return config_.loss_weight == 1 ? loss : loss * config_.loss_weight;
-    });
+    const amp::StepResult result = run_step(order, begin, end);
     if (result.outcome == amp::StepOutcome::loss_not_finite)
       amp::throw_non_finite(fmt::format("step {}", done() + 1),
                             result);  // the weights stay non-finite or blind
@@ -189,7 +192,25 @@ class Run {
     const double seconds = seconds_since(start);
     epoch_seconds_ += seconds;
     trained_seconds_ += seconds;
-    trained_images_ += end - begin;
+    trained_units_ += (end - begin) * measure_.units_per_example;
+  }
+
+  Tensor loss_of(const Task::Order& order, std::int64_t begin, std::int64_t end) const {
+    const data::Batch batch = task_->train_batch(order, begin, end);
+    const Tensor loss = task_->loss(task_->forward(batch.inputs), batch.targets);
+    return config_.loss_weight == 1 ? loss : loss * config_.loss_weight;
+  }
+
+  amp::StepResult run_step(const Task::Order& order, std::int64_t begin, std::int64_t end) {
+    if (config_.accumulate == 1) return step_([&](int) { return loss_of(order, begin, end); });
+    // The last batch of an epoch may be a smaller one: pieces then count by what is in them.
+    const std::int64_t piece = config_.batch / config_.accumulate;
+    const auto weighted = [&](int micro) {
+      const std::int64_t first = begin + micro * piece, last = std::min(first + piece, end);
+      const auto examples = static_cast<double>(last - first);
+      return amp::WeightedLoss{loss_of(order, first, last) * examples, examples};
+    };
+    return step_(weighted, static_cast<int>((end - begin + piece - 1) / piece));
   }
 
   // Ends the epoch: its record, with the test data's loss and accuracy. False if told to stop.
@@ -199,22 +220,22 @@ class Run {
     std::iota(order.begin(), order.end(), 0);
     double loss = 0;
     std::int64_t correct = 0;
-    for (std::int64_t begin = 0; begin < task_->test_count(); begin += kEvaluationBatch) {
+    for (std::int64_t begin = 0; begin < task_->test_count(); begin += measure_.test_batch) {
       if (stopped()) return false;
-      const std::int64_t end = std::min(begin + kEvaluationBatch, task_->test_count());
+      const std::int64_t end = std::min(begin + measure_.test_batch, task_->test_count());
       const data::Batch batch = task_->test_batch(order, begin, end);
       inference([&] {
         amp::autocast(step_.casting(), [&] {
           const Tensor outputs = task_->forward(batch.inputs);
           loss += task_->loss(outputs, batch.targets).item() * static_cast<double>(end - begin);
-          correct += count_correct(outputs, batch.targets);
+          if (!measure_.is_text()) correct += count_correct(outputs, batch.targets);
         });
       });
     }
     const auto tests = static_cast<double>(task_->test_count());
     const int epoch = static_cast<int>(record_.epochs.size()) + 1;
     record_.epochs.push_back({epoch, epoch_loss(), loss / tests, static_cast<double>(correct) / tests,
-                              epoch_seconds_, static_cast<double>(count_) / epoch_seconds_});
+                              epoch_seconds_, epoch_units() / epoch_seconds_});
     epoch_seconds_ = 0;
     evaluation_seconds_ = seconds_since(start);
     save();
@@ -222,38 +243,56 @@ class Run {
     return true;
   }
 
-  // The mean loss over the images of the epoch just trained, each as its step saw it.
+  // Of the epoch just trained: its first step, and the examples of its step number i.
+  std::int64_t first_step() const { return (done() - 1) / steps_per_epoch_ * steps_per_epoch_; }
+  double examples(std::int64_t i) const {
+    return static_cast<double>(std::min<std::int64_t>(config_.batch, count_ - i * config_.batch));
+  }
+  double epoch_examples() const {
+    double sum = 0;
+    for (std::int64_t i = 0; i < done() - first_step(); ++i) sum += examples(i);
+    return sum;
+  }
+  double epoch_units() const { return epoch_examples() * static_cast<double>(measure_.units_per_example); }
+
+  // The mean loss over the examples of the epoch just trained, each as its step saw it.
   double epoch_loss() const {
     double sum = 0;
-    for (std::int64_t i = 0; i < steps_per_epoch_; ++i) {
-      const std::int64_t images = std::min<std::int64_t>(config_.batch, count_ - i * config_.batch);
-      sum += record_.steps[static_cast<std::size_t>(done() - steps_per_epoch_ + i)].loss *
-             static_cast<double>(images);
-    }
-    return sum / static_cast<double>(count_);
+    for (std::int64_t i = first_step(); i < done(); ++i)
+      sum += record_.steps[static_cast<std::size_t>(i)].loss * examples(i - first_step());
+    return sum / epoch_examples();
   }
 
   void tell(int epoch, const EpochRecord* finished_epoch) {
     if (!report_) return;
-    const double rate = trained_seconds_ > 0 ? static_cast<double>(trained_images_) / trained_seconds_ : 0;
-    const double images_left = static_cast<double>((total_steps_ - done()) * config_.batch);
-    const int epochs_left = config_.epochs - static_cast<int>(record_.epochs.size());
+    const double rate = trained_seconds_ > 0 ? static_cast<double>(trained_units_) / trained_seconds_ : 0;
+    const double units_left =
+        static_cast<double>((total_steps_ - done()) * config_.batch * measure_.units_per_example);
+    const int epochs_left = epochs_ - static_cast<int>(record_.epochs.size());
     const StepRecord& last = record_.steps.back();
     report_({.step = done(),
              .total_steps = total_steps_,
              .epoch = epoch,
-             .epochs = config_.epochs,
+             .epochs = epochs_,
              .loss = last.loss,
              .scale = step_.scaler().state().scale,
              .skips = static_cast<std::int64_t>(record_.skips.size()),
-             .images_per_second = rate,
-             .seconds_left = (rate > 0 ? images_left / rate : 0) + epochs_left * evaluation_seconds_,
-             .finished_epoch = finished_epoch});
+             .per_second = rate,
+             .seconds_left = (rate > 0 ? units_left / rate : 0) + epochs_left * evaluation_seconds_,
+             .finished_epoch = finished_epoch,
+             .measure = measure_,
+             .of_roofline = rate * measure_.flops_per_unit / (1e9 * record_.matmul_gflops_compute),
+             .sample = finished_epoch == nullptr ? sample() : ""});
+  }
+
+  std::string sample() const {
+    const bool due = config_.sample_every > 0 && done() % config_.sample_every == 0;
+    return due ? task_->sample(static_cast<std::uint64_t>(done())) : "";
   }
 
   RunParts parts() {
     return {task_->parameters(), step_.buffers(), *optimizer_, step_.scaler(), record_, data_,
-            epoch_seconds_};
+            epoch_seconds_,      epochs_};
   }
 
   void save() {
@@ -287,11 +326,13 @@ class Run {
   const std::unique_ptr<amp::Optimizer> optimizer_;
   amp::Step step_;
   std::string data_;
+  const Measure measure_;
   std::int64_t count_ = 0, steps_per_epoch_ = 0, total_steps_ = 0;
+  int epochs_ = 0;
   RunRecord record_;
   // Training only: neither evaluation nor the writing of state files.
   double epoch_seconds_ = 0, trained_seconds_ = 0, evaluation_seconds_ = 0;
-  std::int64_t trained_images_ = 0;
+  std::int64_t trained_units_ = 0;
 };
 
 }  // namespace

@@ -24,6 +24,20 @@ const TaskEntry& find_task(std::string_view name) {
   throw ValueError("task", fmt::format("\"{}\"", name), join(task_names()));
 }
 
+Config default_config(std::string_view task) {
+  Config config;
+  config.task = task;
+  find_task(task).defaults(config);
+  return config;
+}
+
+std::int64_t Task::steps_per_epoch(const Config& config) const {
+  const std::int64_t count = config.limit > 0 ? config.limit : train_count();
+  return (count + config.batch - 1) / config.batch;
+}
+
+std::int64_t Task::total_steps(const Config& config) const { return steps_per_epoch(config) * config.epochs; }
+
 std::string join(const std::vector<std::string_view>& names) {
   std::string text;
   for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);

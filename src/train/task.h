@@ -28,15 +28,30 @@ class Task {
   virtual data::Batch train_batch(const Order& order, std::int64_t begin, std::int64_t end) const = 0;
   virtual data::Batch test_batch(const Order& order, std::int64_t begin, std::int64_t end) const = 0;
 
-  virtual Tensor forward(const Tensor& inputs) const = 0;                       // (batch, classes)
+  virtual Tensor forward(const Tensor& inputs) const = 0;  // a classifier's: (batch, classes)
   virtual Tensor loss(const Tensor& outputs, const Tensor& targets) const = 0;  // the mean, float32
   virtual std::vector<Parameter> parameters() = 0;
   virtual std::vector<Parameter> buffers() = 0;
+
+  // How a run is measured. What is here is that of a classifier of images.
+  virtual Measure measure() const { return {}; }
+  // Steps between evaluations, and of the whole run.
+  virtual std::int64_t steps_per_epoch(const Config& config) const;
+  virtual std::int64_t total_steps(const Config& config) const;
+  // Something that the model makes, to be looked at; empty if it makes nothing.
+  virtual std::string sample(std::uint64_t seed) {
+    static_cast<void>(seed);
+    return {};
+  }
+  // Writes the model for others to read, beside the state file.
+  virtual void export_model(const std::filesystem::path& folder) { static_cast<void>(folder); }
 };
 
 struct TaskEntry {
   std::string_view name;
   std::vector<std::string_view> models;
+  // What a configuration of this task is unless something else is said.
+  void (*defaults)(Config& config);
   double (*default_lr)(const Config& config);
   // Loads the data and builds the model with random weights, matrices and filters stored in `parameter`.
   std::unique_ptr<Task> (*make)(const Config& config, DType parameter);

@@ -14,7 +14,7 @@ TEST_F(ConfigOptions, EveryFieldOfTheConfigurationIsAnOptionWithHelp) {
   for (const train::Field& field : train::config_fields()) {
     std::string name = (field.name == "task" ? "\n  " : "\n  --") + std::string(field.name);
     std::replace(name.begin(), name.end(), '_', '-');
-    const std::size_t at = help.find(name + " ");
+    const std::size_t at = help.find(name + (field.name == "data" ? "," : " "));
     ASSERT_NE(at, std::string::npos) << name;
     const std::size_t text = help.find_first_not_of(" ", at + 30);
     EXPECT_TRUE(text != std::string::npos && std::isalnum(static_cast<unsigned char>(help[text]))) << name;

@@ -26,7 +26,7 @@ TEST(ComparisonPage, ShowsMeanSpreadAndDifferenceOfEveryRecipe) {
   EXPECT_TRUE(shows(html, "<td class=\"n\">90.62 % ± 0.10</td><td class=\"n\">90.52 to 90.72</td>"));
   EXPECT_TRUE(shows(html, "<td class=\"n\">-0.50</td>"));
   EXPECT_EQ(occurrences(html, "<td class=\"n\">3 of 3</td>"), std::size(amp::kRecipes));
-  EXPECT_EQ(occurrences(html, "<circle"), 3 * std::size(amp::kRecipes));  // one dot per run
+  EXPECT_EQ(occurrences(html, "<circle"), 6 * std::size(amp::kRecipes));  // a dot per run, one per epoch
 }
 
 TEST(ComparisonPage, FailuresAreToldFirst) {

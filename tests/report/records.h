@@ -47,7 +47,7 @@ inline train::RunRecord sample_record(std::int64_t steps = 300, int seed = 1,
     row.test_loss = 0.2401 + 0.1 / epoch;
     row.test_accuracy = 0.9142 + 0.001 * seed - 0.03 / epoch;
     row.seconds = 50;
-    row.images_per_second = 1200;
+    row.per_second = 1200;
     record.epochs.push_back(row);
   }
   record.seconds = 172;

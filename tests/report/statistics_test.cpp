@@ -39,8 +39,8 @@ TEST(Statistics, FailedRunsAreCountedButEnterNoMean) {
   EXPECT_EQ(all[0].finished, 3);
   EXPECT_EQ(all[1].runs, 3);
   EXPECT_EQ(all[1].finished, 2);
-  EXPECT_EQ(all[1].accuracy.count, 2);
-  EXPECT_NEAR(all[1].accuracy.mean, all[0].accuracy.mean, 1e-12);  // seeds 1 and 3, symmetric around seed 2
+  EXPECT_EQ(all[1].score.count, 2);
+  EXPECT_NEAR(all[1].score.mean, all[0].score.mean, 1e-12);  // seeds 1 and 3, symmetric around seed 2
   EXPECT_EQ(all[1].mean_loss.size(), 100u);
   EXPECT_FLOAT_EQ(
       static_cast<float>(all[1].mean_loss[50].y),
@@ -49,10 +49,10 @@ TEST(Statistics, FailedRunsAreCountedButEnterNoMean) {
 
 TEST(Statistics, AccuracyIsSaidWithItsSpreadAndItsDifference) {
   const std::vector<SeriesSummary> all = summarise(two_recipes());
-  EXPECT_EQ(accuracy_text(all[0]), "90.62 % ± 0.10");  // 90.52, 90.62, 90.72
+  EXPECT_EQ(score_text(all[0]), "90.62 % ± 0.10");  // 90.52, 90.62, 90.72
   EXPECT_EQ(delta_text(all[1], all[0]), "+0.00");
   const SeriesSummary nothing{.recipe = "x", .failure = ""};
-  EXPECT_EQ(accuracy_text(nothing), "–");
+  EXPECT_EQ(score_text(nothing), "–");
   EXPECT_EQ(delta_text(nothing, all[0]), "–");
   EXPECT_EQ(delta_text(all[0], nothing), "–");
 }

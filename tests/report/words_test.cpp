@@ -46,11 +46,11 @@ TEST(Words, ScalesBelowOneKeepTheirValue) {
 
 TEST(Words, ImagesPerSecondIsWeightedByTime) {
   train::RunRecord record;
-  EXPECT_EQ(images_per_second(record), 0);
+  EXPECT_EQ(per_second(record), 0);
   record.epochs.resize(2);
-  record.epochs[0].seconds = 1, record.epochs[0].images_per_second = 100;
-  record.epochs[1].seconds = 3, record.epochs[1].images_per_second = 500;
-  EXPECT_DOUBLE_EQ(images_per_second(record), 400);  // (1 * 100 + 3 * 500) / 4
+  record.epochs[0].seconds = 1, record.epochs[0].per_second = 100;
+  record.epochs[1].seconds = 3, record.epochs[1].per_second = 500;
+  EXPECT_DOUBLE_EQ(per_second(record), 400);  // (1 * 100 + 3 * 500) / 4
 }
 
 TEST(Words, EarlySkipsAreCalledNormalAndManyAreNot) {

@@ -39,7 +39,8 @@ struct Miniature {
   }
   RunParts parts() {
     return {nn::parameters(layer), {{"buffer", buffer.value}}, optimizer, scaler, record, "data",
-            epoch_seconds};
+            epoch_seconds,
+            1000};
   }
 };
 
@@ -80,7 +81,7 @@ TEST(ProgressState, EverythingComesBack) {
   ASSERT_EQ(to.record.epochs.size(), 1u);
   EXPECT_EQ(to.record.epochs[0].epoch, 1);
   EXPECT_EQ(to.record.epochs[0].test_accuracy, 0.75);
-  EXPECT_EQ(to.record.epochs[0].images_per_second, 1000);
+  EXPECT_EQ(to.record.epochs[0].per_second, 1000);
   ASSERT_EQ(to.record.skips.size(), 1u);
   EXPECT_EQ(to.record.skips[0].step, 2);
   EXPECT_EQ(to.record.skips[0].culprit, "layer.weight: 3 inf");

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The task `text`, alone and in the loop.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "data/scratch.h"
+#include "train/task.h"
+
+namespace halftone::train {
+namespace {
+
+using halftone::testing::message_of;
+using halftone::testing::Scratch;
+using ::testing::HasSubstr;
+
+// Sentences of a few words, which a small model learns quickly.
+std::string sentences(int count) {
+  constexpr const char* kWords[] = {"the", "cat", "saw", "a", "dog", "and", "sang"};
+  std::string text;
+  for (int i = 0; i < count; ++i) text += std::string(kWords[i * 7919 % 7]) + (i % 5 == 4 ? ".\n" : " ");
+  return text;
+}
+
+Config small(const Scratch& scratch, const std::string& recipe = "bfloat16") {
+  std::ofstream(scratch / "text.txt") << sentences(2000);
+  Config config = default_config("text");
+  config.data = scratch / "text.txt";
+  config.recipe = recipe;
+  config.steps = 12;
+  config.evaluate_every = 5;
+  config.context = 16;
+  config.width = 16;
+  config.layers = 1;
+  config.heads = 2;
+  config.batch = 4;
+  config.threads = 1;
+  return config;
+}
+
+std::vector<float> losses(const RunRecord& record) {
+  std::vector<float> values;
+  for (const StepRecord& step : record.steps) values.push_back(step.loss);
+  return values;
+}
+
+TEST(TextTask, DefaultsAreThoseOfALanguageModel) {
+  const Config config = default_config("text");
+  EXPECT_EQ(config.model, "gpt2");
+  EXPECT_EQ(config.recipe, "bfloat16");
+  EXPECT_EQ(config.clip_norm, 1);
+  EXPECT_NO_THROW(validate(config));
+  EXPECT_THROW(default_config("speech"), ValueError);
+}
+
+TEST(TextTask, CountsTheOperationsOfAStepAsItSays) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  const Measure measure = find_task("text").make(config, float32)->measure();
+  // 6 x (12 x 16 x 16 + 16 x 256) + 12 x 16 x 16
+  EXPECT_EQ(measure.flops_per_unit, 6.0 * (3072 + 4096) + 3072);
+  EXPECT_EQ(measure.units_per_example, 16);
+  EXPECT_TRUE(measure.is_text());
+}
+
+TEST(TextTask, ARunHasAsManyStepsAndEvaluationsAsAsked) {
+  const Scratch scratch;
+  const RunRecord record = run(small(scratch));
+  EXPECT_TRUE(record.finished);
+  EXPECT_EQ(record.steps.size(), 12u);
+  ASSERT_EQ(record.epochs.size(), 3u);  // after 5, 10 and 12
+  EXPECT_NEAR(record.epochs[2].train_loss, (record.steps[10].loss + record.steps[11].loss) / 2, 1e-6);
+  EXPECT_NEAR(record.score(), record.epochs[2].test_loss / std::log(2.0), 1e-12);
+  EXPECT_NEAR(record.steps[0].loss, std::log(256.0), 0.3);  // nothing is known yet
+  EXPECT_GT(record.epochs[2].per_second, 0);
+}
+
+TEST(TextTask, EveryRecipeThatIsNoAblationLearns) {
+  for (const amp::Recipe& recipe : amp::kRecipes) {
+    if (recipe.name == "float16_unscaled" || recipe.name == "float16_no_master" ||
+        recipe.name == "bfloat16_pure")
+      continue;
+    const Scratch scratch;
+    Config config = small(scratch, std::string(recipe.name));
+    config.steps = 60;
+    config.evaluate_every = 60;
+    config.lr = 0.01;
+    const RunRecord record = run(config);
+    EXPECT_LT(record.epochs.back().test_loss, 2.6) << recipe.name;  // from 5.5; letters alone give 2.6
+  }
+}
+
+TEST(TextTask, StoppedAndResumedGivesTheSameBits) {
+  const Scratch scratch;
+  for (const char* recipe : {"bfloat16", "float16_master"}) {
+    Config config = small(scratch, recipe);
+    const RunRecord whole = run(config);
+    for (const std::int64_t at : {1, 5, 7, 11}) {
+      config.out = scratch / (std::string(recipe) + std::to_string(at));
+      config.resume = false;
+      std::atomic<bool> stop = false;
+      const RunRecord first = run(
+          config, [&](const Progress& p) { stop = p.step >= at; }, &stop);
+      EXPECT_FALSE(first.finished);
+      config.resume = true;
+      const RunRecord rest = run(config);
+      EXPECT_EQ(losses(rest), losses(whole)) << recipe << " stopped after " << at;
+      EXPECT_EQ(rest.epochs.back().test_loss, whole.epochs.back().test_loss);
+    }
+  }
+}
+
+TEST(TextTask, ABatchInPiecesHasTheGradientsOfTheWhole) {
+  const Scratch scratch;
+  Config config = small(scratch, "float32");
+  const std::vector<float> whole = losses(run(config));
+  config.accumulate = 2;
+  const std::vector<float> pieces = losses(run(config));
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(pieces[i], whole[i], 2e-4) << i;
+  config.accumulate = 3;
+  EXPECT_THAT(message_of<ValueError>([&] { run(config); }), HasSubstr("3 pieces of a batch of 4"));
+}
+
+TEST(TextTask, OptionsOfAnotherTaskAreRefused) {
+  Config config;
+  config.context = 64;
+  EXPECT_THAT(message_of<ValueError>([&] { validate(config); }), HasSubstr("the task text only"));
+  config = default_config("text");
+  config.epochs = 7;
+  EXPECT_THAT(message_of<ValueError>([&] { validate(config); }), HasSubstr("the task fashion-mnist only"));
+}
+
+TEST(TextTask, AFileThatNamesTheTaskStartsFromItsDefaults) {
+  const Scratch scratch;
+  std::ofstream(scratch / "my.toml") << "steps = 7\ntask = 'text'\n";
+  Config config;
+  load_config(scratch / "my.toml", config);
+  EXPECT_EQ(config.model, "gpt2");
+  EXPECT_EQ(config.batch, 8);
+  EXPECT_EQ(config.steps, 7);
+}
+
+TEST(TextTask, ATextTooShortIsRefused) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  std::ofstream(scratch / "text.txt") << "too short";
+  EXPECT_THAT(message_of<ValueError>([&] { run(config); }), HasSubstr("9 tokens"));
+}
+
+TEST(TextTask, OtherTextHasAnotherFingerprint) {
+  const Scratch scratch;
+  const Config config = small(scratch);
+  const std::string one = find_task("text").make(config, float32)->data_fingerprint();
+  std::ofstream(scratch / "text.txt") << sentences(2000) << "!";
+  EXPECT_NE(find_task("text").make(config, float32)->data_fingerprint(), one);
+}
+
+}  // namespace
+}  // namespace halftone::train
