@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/models.h"
+#include "train/flops.h"
 #include "train/task.h"
 
 namespace halftone::train {
@@ -76,11 +77,11 @@ class Text : public Task {
 
   Measure measure() const override {
     const models::Gpt2Options& o = model_.options;
-    const double width = o.width, matrices = 12.0 * o.layers * width * width + width * o.vocabulary;
+    const std::int64_t width = o.width, weights = 12 * o.layers * width * width + width * o.vocabulary;
     return {.unit = "tokens",
             .units_per_example = context_,
             .bytes_per_unit = 1,
-            .flops_per_unit = 6 * matrices + 12.0 * o.layers * width * o.context,
+            .flops_per_unit = transformer_flops(weights, o.layers, width, o.context),
             .test_batch = 8};
   }
   std::int64_t steps_per_epoch(const Config& config) const override {

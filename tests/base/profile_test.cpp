@@ -107,11 +107,13 @@ TEST(Profile, AScopeThatOutlivesItsRecordingLeavesTheNextAlone) {
   {
     const Scope scope("loss", Class::loss);
     late.reset();
+    wait(100);
   }
   const Recording second = profile::stop();
   expect_nested(first.of_thread[0]);
   EXPECT_GT(first.of_thread[0].back().end, 0);
   ASSERT_EQ(second.of_thread[0].size(), 2U);
+  EXPECT_GE(second.of_thread[0][1].end - second.of_thread[0][1].begin, 100'000);
   expect_nested(second.of_thread[0]);
 }
 
