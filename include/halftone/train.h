@@ -40,7 +40,7 @@ State load_state(const std::filesystem::path& file);
 
 struct Config {
   std::string task = "fashion-mnist";
-  std::string model = "cnn";  // of fashion-mnist: mlp, cnn; of text: gpt2
+  std::string model = "cnn";  // of fashion-mnist: mlp, cnn; of text: gpt2, llama
   std::string recipe = "float16";
   std::string optimizer = "adamw";  // a name of optim::optimizer_names()
   int epochs = 3;
@@ -65,6 +65,9 @@ struct Config {
   int steps = 2000;
   int evaluate_every = 250;  // steps
   int context = 256, width = 384, layers = 6, heads = 6;
+  int kv_heads = 0;         // of llama: heads of keys and values; 0: as many as heads
+  double dropout = 0;       // of gpt2
+  bool checkpoint = false;  // blocks keep only their inputs and are computed again by backward
   int sample_every = 0;     // steps between samples; 0: none
   std::string prompt = "";  // of samples; empty: the beginning of a window of the validation text
 };

@@ -20,7 +20,7 @@ struct Help {
 };
 constexpr Help kHelp[] = {
     {"task", "What to train on: "},
-    {"model", "mlp or cnn; of text: gpt2"},
+    {"model", "mlp or cnn; of text: gpt2 or llama"},
     {"recipe", "Which format where; the README has the table"},
     {"optimizer", "Its update rule: "},
     {"epochs", "Passes over the training images"},
@@ -45,6 +45,9 @@ constexpr Help kHelp[] = {
     {"width", "Of the residual stream"},
     {"layers", "Blocks"},
     {"heads", "Attention heads of a block"},
+    {"kv_heads", "Heads of keys and values of a llama; 0: as many"},
+    {"dropout", "Of the residual stream of a gpt2"},
+    {"checkpoint", "Keep only the inputs of blocks; compute them again in backward"},
     {"sample_every", "Steps between samples of what the model writes; 0: none"},
     {"prompt", "What samples go on from"},
     {"resume", "Continue the run in --out, or the newest one with this configuration"},

@@ -68,6 +68,7 @@ std::string model_words(const std::string& model) {
   if (model == "cnn") return "convolutional network (cnn)";
   if (model == "mlp") return "multi-layer perceptron (mlp)";
   if (model == "gpt2") return "GPT-2 style transformer (gpt2)";
+  if (model == "llama") return "Llama style transformer (llama)";
   return model;
 }
 

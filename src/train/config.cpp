@@ -49,6 +49,9 @@ const Field kFields[] = {
     {"width", &Config::width, 1, 1 << 16, true, false, "text"},
     {"layers", &Config::layers, 1, 1 << 10, true, false, "text"},
     {"heads", &Config::heads, 1, 1 << 10, true, false, "text"},
+    {"kv_heads", &Config::kv_heads, 0, 1 << 10, true, false, "text"},
+    {"dropout", &Config::dropout, 0, 0.99, true, false, "text"},
+    {"checkpoint", &Config::checkpoint, 0, 0, false, false, "text"},
     {"sample_every", &Config::sample_every, 0, kInt, false, false, "text"},
     {"prompt", &Config::prompt, 0, 0, false, false, "text"},
 };

@@ -155,7 +155,6 @@ class Run {
         return finish();
       }
     record_.finished = true;
-    if (!config_.out.empty()) task_->export_model(config_.out);
     return finish();
   }
 
@@ -239,6 +238,7 @@ class Run {
     epoch_seconds_ = 0;
     evaluation_seconds_ = seconds_since(start);
     save();
+    if (!config_.out.empty()) task_->export_model(config_.out);
     tell(epoch, &record_.epochs.back());
     return true;
   }

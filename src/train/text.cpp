@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/models.h"
+#include "halftone/weights.h"
 #include "train/flops.h"
 #include "train/task.h"
 
@@ -21,27 +22,47 @@ constexpr std::int64_t kValidationWindows = 160;  // at most: an evaluation must
 
 std::vector<std::int32_t> read_tokens(const std::filesystem::path& file) {
   if (file.extension() == ".bin") return data::load_tokens(file, kVocabulary);
-  const std::string text = data::load_text(file);
-  std::vector<std::int32_t> tokens(text.size());
-  std::transform(text.begin(), text.end(), tokens.begin(),
-                 [](char c) { return static_cast<std::int32_t>(static_cast<unsigned char>(c)); });
-  return tokens;
+  return data::bytes_as_tokens(data::load_text(file));
 }
 
-models::Gpt2Options model_options(const Config& config) {
-  return {.vocabulary = kVocabulary,
-          .context = config.context,
-          .width = config.width,
-          .layers = config.layers,
-          .heads = config.heads};
-}
+// The models by their names: how they are made, and what is their head.
+struct Gpt2 {
+  using Model = models::Gpt2;
+  static Model make(const Config& config) {
+    return Model({.vocabulary = kVocabulary,
+                  .context = config.context,
+                  .width = config.width,
+                  .layers = config.layers,
+                  .heads = config.heads,
+                  .dropout = config.dropout,
+                  .checkpoint = config.checkpoint});
+  }
+  static const Tensor& head(const Model& model) { return model.wte.weight; }
+  static bool is_looked_up(std::string_view parameter) { return parameter == "wpe.weight"; }
+};
+struct Llama {
+  using Model = models::Llama;
+  static Model make(const Config& config) {
+    return Model({.vocabulary = kVocabulary,
+                  .context = config.context,
+                  .width = config.width,
+                  .layers = config.layers,
+                  .heads = config.heads,
+                  .kv_heads = config.kv_heads,
+                  .checkpoint = config.checkpoint});
+  }
+  static const Tensor& head(const Model& model) { return model.head(); }
+  static bool is_looked_up(std::string_view parameter) { return parameter == "model.embed_tokens.weight"; }
+};
 
+template <class Kind>
 class Text : public Task {
  public:
   Text(const Config& config, DType parameter)
       : context_(config.context),
         text_(data::split_tokens(read_tokens(config.data), kValidationShare, config.context)),
-        model_(model_options(config)) {
+        prompt_(config.prompt),
+        model_(Kind::make(config)) {
     nn::to(model_, parameter);
     const auto places = static_cast<std::int64_t>(text_.validation.size()) - 1;
     const std::int64_t windows = std::min(kValidationWindows, places / context_);
@@ -70,18 +91,17 @@ class Text : public Task {
   // The head is part of the loss, which never holds all logits.
   Tensor forward(const Tensor& tokens) const override { return model_.hidden(tokens); }
   Tensor loss(const Tensor& hidden, const Tensor& targets) const override {
-    return linear_cross_entropy(hidden, model_.wte.weight, targets);
+    return linear_cross_entropy(hidden, Kind::head(model_), targets);
   }
   std::vector<Parameter> parameters() override { return nn::parameters(model_); }
   std::vector<Parameter> buffers() override { return nn::buffers(model_); }
 
   Measure measure() const override {
-    const models::Gpt2Options& o = model_.options;
-    const std::int64_t width = o.width, weights = 12 * o.layers * width * width + width * o.vocabulary;
+    const auto& o = model_.options;
     return {.unit = "tokens",
             .units_per_example = context_,
             .bytes_per_unit = 1,
-            .flops_per_unit = transformer_flops(weights, o.layers, width, o.context),
+            .flops_per_unit = transformer_flops(multiplied_weights(), o.layers, o.width, o.context),
             .test_batch = 8};
   }
   std::int64_t steps_per_epoch(const Config& config) const override {
@@ -89,7 +109,22 @@ class Text : public Task {
   }
   std::int64_t total_steps(const Config& config) const override { return config.steps; }
 
+  std::string sample(std::uint64_t seed) override {
+    const std::string prompt = prompt_.empty() ? "\n" : prompt_;
+    models::GenerateOptions options{.max_new_tokens = 100, .temperature = 0.8, .seed = seed};
+    return prompt_ + data::tokens_as_bytes(models::generate(model_, data::bytes_as_tokens(prompt), options));
+  }
+  void export_model(const std::filesystem::path& folder) override { models::save_weights(model_, folder); }
+
  private:
+  // Elements of the matrices that every token is multiplied by: not those that are looked up.
+  std::int64_t multiplied_weights() const {
+    std::int64_t count = 0;
+    for (const Parameter& p : nn::parameters(const_cast<typename Kind::Model&>(model_)))
+      if (p.value.rank() == 2 && !Kind::is_looked_up(p.name)) count += p.value.count();
+    return count;
+  }
+
   static std::uint32_t checksum(const std::vector<std::int32_t>& tokens) {
     const auto bytes = static_cast<z_size_t>(tokens.size() * sizeof(tokens[0]));
     return static_cast<std::uint32_t>(adler32_z(1, reinterpret_cast<const Bytef*>(tokens.data()), bytes));
@@ -98,7 +133,8 @@ class Text : public Task {
   std::int64_t context_;
   data::TokenSplit text_;
   std::vector<std::int64_t> validation_starts_;
-  models::Gpt2 model_;
+  std::string prompt_;
+  typename Kind::Model model_;
 };
 
 void defaults(Config& config) {
@@ -115,10 +151,11 @@ double default_lr(const Config& config) {
 }
 
 std::unique_ptr<Task> make(const Config& config, DType parameter) {
-  return std::make_unique<Text>(config, parameter);
+  if (config.model == "llama") return std::make_unique<Text<Llama>>(config, parameter);
+  return std::make_unique<Text<Gpt2>>(config, parameter);
 }
 
-const RegisterTask registered({"text", {"gpt2"}, defaults, default_lr, make});
+const RegisterTask registered({"text", {"gpt2", "llama"}, defaults, default_lr, make});
 
 }  // namespace
 }  // namespace halftone::train

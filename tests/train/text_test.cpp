@@ -8,6 +8,9 @@
 #include <fstream>
 
 #include "data/scratch.h"
+#include "halftone/generation.h"
+#include "halftone/gpt2.h"
+#include "halftone/weights.h"
 #include "train/task.h"
 
 namespace halftone::train {
@@ -122,6 +125,45 @@ TEST(TextTask, ABatchInPiecesHasTheGradientsOfTheWhole) {
   for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(pieces[i], whole[i], 2e-4) << i;
   config.accumulate = 3;
   EXPECT_THAT(message_of<ValueError>([&] { run(config); }), HasSubstr("3 pieces of a batch of 4"));
+}
+
+TEST(TextTask, LlamaIsTrainedToo) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.model = "llama";
+  config.kv_heads = 1;
+  config.steps = 60;
+  config.evaluate_every = 60;
+  config.lr = 0.01;
+  EXPECT_LT(run(config).epochs.back().test_loss, 2.6);
+}
+
+TEST(TextTask, AFinishedRunLeavesAModelThatGeneratesTheSameText) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.out = scratch / "run";
+  config.sample_every = 6;
+  config.prompt = "the ";
+  std::vector<std::string> samples;
+  run(config, [&](const Progress& p) {
+    if (!p.sample.empty()) samples.push_back(p.sample);
+  });
+  ASSERT_EQ(samples.size(), 2u);  // after 6 and 12 steps
+  const models::Gpt2 model = models::load_gpt2(config.out);
+  EXPECT_EQ(model.options.context, 16);
+  const auto prompt = data::bytes_as_tokens(config.prompt);
+  const auto tokens =
+      models::generate(model, prompt, {.max_new_tokens = 100, .temperature = 0.8, .seed = 12});
+  EXPECT_EQ(samples[1], config.prompt + data::tokens_as_bytes(tokens));
+}
+
+TEST(TextTask, CheckpointedBlocksGiveTheSameBits) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.dropout = 0.1;
+  const std::vector<float> plain = losses(run(config));
+  config.checkpoint = true;
+  EXPECT_EQ(losses(run(config)), plain);
 }
 
 TEST(TextTask, OptionsOfAnotherTaskAreRefused) {

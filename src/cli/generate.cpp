@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// halftone generate: text from a trained decoder, written as it comes.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "halftone/amp.h"
+#include "halftone/data.h"
+#include "halftone/error.h"
+#include "halftone/models.h"
+#include "halftone/weights.h"
+
+namespace halftone::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  halftone generate --model runs/text-gpt2-bfloat16 --prompt \"In the beginning\"\n"
+    "  halftone generate --model runs/text-gpt2-bfloat16 --temperature 0 --tokens 300\n"
+    "The folder is that of a run of `halftone train text`, or any with Hugging Face's config.json and\n"
+    "model.safetensors of a GPT-2 or Llama whose tokens are bytes.";
+
+struct Options {
+  std::string model, prompt = "\n", format = "bfloat16";
+  int tokens = 200, top_k = 0;
+  double temperature = 0.8, top_p = 1;
+  std::uint64_t seed = 1;
+};
+
+template <class Model>
+void write_text(const Model& model, const Options& options) {
+  if (model.options.vocabulary != 256)
+    throw ValueError("generate", fmt::format("a vocabulary of {} tokens", model.options.vocabulary),
+                     "256: a model of bytes");
+  models::GenerateOptions how{.max_new_tokens = options.tokens,
+                              .temperature = options.temperature,
+                              .top_k = options.top_k,
+                              .top_p = options.top_p,
+                              .seed = options.seed};
+  how.each = [](std::int32_t token) {
+    std::fputc(token, stdout);
+    std::fflush(stdout);
+    return !stop_requested().load();
+  };
+  fmt::print("{}", options.prompt);
+  amp::autocast(amp::Casting(find_dtype(options.format)),
+                [&] { models::generate(model, data::bytes_as_tokens(options.prompt), how); });
+  fmt::print("\n");
+}
+
+void generate_command(const Options& options) {
+  const std::filesystem::path folder = options.model;
+  if (!std::filesystem::exists(folder / "config.json"))
+    throw FileError(options.model, "no config.json", "the folder of a trained model",
+                    "a run of `halftone train text` that has come to its first evaluation");
+  if (const std::string type = models::model_type(folder); type == "gpt2")
+    write_text(models::load_gpt2(folder), options);
+  else if (type == "llama")
+    write_text(models::load_llama(folder), options);
+  else
+    throw ValueError("generate", "a model of type " + type, "gpt2 or llama");
+}
+
+const RegisterCommand registered(15, [](CLI::App& app) {
+  CLI::App* command = app.add_subcommand("generate", "Write text with a trained model");
+  const auto options = std::make_shared<Options>();
+  command->add_option("--model", options->model, "Folder of the model or of its run")->required();
+  command->add_option("--prompt", options->prompt, "What the text goes on from; default: a new line")
+      ->check([](const std::string& text) { return text.empty() ? "an empty prompt" : ""; });
+  command->add_option("--tokens", options->tokens, "How many new tokens")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--temperature", options->temperature, "0: always the likeliest token")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--top-k", options->top_k, "Only the k likeliest tokens; 0: all")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", options->top_p, "Only the likeliest tokens that together have this probability")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the random numbers: the same seed, the same text")
+      ->capture_default_str();
+  command->add_option("--format", options->format, "What to compute in")
+      ->check(CLI::IsMember({"float32", "bfloat16", "float16"}))
+      ->capture_default_str();
+  command->footer(kExamples);
+  command->callback([options] { generate_command(*options); });
+});
+
+}  // namespace
+}  // namespace halftone::cli
