@@ -5,6 +5,18 @@
 
 namespace halftone {
 
+// "attention.forward":  in {q (batch, heads, queries, width), k, v (batch, kv_heads, keys, width), lengths
+//                       int32 (batch) or undefined}; out {y as q, statistics}: float32 (batch, heads,
+//                       queries, 2) row-major, of each query its largest score m and the sum of exp(score -
+//                       m).
+// "attention.backward": in {q, k, v, lengths, y, statistics, dy}; out {dq, dk, dv}, undefined where not
+//                       wanted.
+// All but lengths and statistics may have any strides.
+struct AttentionKernelOptions {
+  bool causal;
+  double factor;
+};
+
 // "batch_norm.forward":  in {x (.., C), weight, bias}; out {y, mean, inverse_deviation, variance}: the
 // batch's
 //                        statistics over all axes but the last, float32 (C), the variance biased.

@@ -41,7 +41,14 @@ inline dnnl::memory::data_type onednn_type(DType dtype) {
 
 // Everything that tells one primitive from another; the first word is its kind.
 using PrimitiveKey = std::array<std::int64_t, 16>;
-enum class PrimitiveKind : std::int64_t { matmul, forward, image_gradient, filter_gradient, reorder };
+enum class PrimitiveKind : std::int64_t {
+  matmul,
+  forward,
+  image_gradient,
+  filter_gradient,
+  reorder,
+  tile_product
+};
 
 struct CompiledPrimitive {
   dnnl::primitive primitive;
