@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// self_attention, causal, forward and backward: GFLOP/s (of the products that a causal mask leaves, two
-// forward and five backward) beside the rate of a dense product in the same process, at 2048 and 16384
-// tokens. JSON on stdout.
+// The kernels of attention on a packed tensor, causal, forward and backward: GFLOP/s (of the products that a
+// causal mask leaves, two forward and five backward) beside the rate of a dense product in the same process,
+// at 2048 and 16384 tokens. JSON on stdout.
+#include <any>
 #include <chrono>
 #include <functional>
 #include <iostream>
-#include <string>
+#include <span>
+#include <utility>
 
-#include "halftone/autograd.h"
-#include "halftone/ops.h"
-#include "halftone/parallel.h"
+#include "backend/kernel_options.h"
+#include "halftone/backend.h"
 #include "halftone/random.h"
 #include "support.h"
 
@@ -30,17 +31,32 @@ double seconds(const std::function<void()>& call) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+// Columns of x (batch, context, ..) as (batch, heads, context, width).
+constexpr int kHeads = 6, kHeadWidth = 64, kWidth = kHeads * kHeadWidth;
+Tensor heads(const Tensor& x, int part) {
+  const std::int64_t row = x.size(2);
+  return x.view({x.size(0), kHeads, x.size(1), kHeadWidth}, {x.size(1) * row, kHeadWidth, row, 1},
+                part * kWidth);
+}
+
 Json measure(std::int64_t batch, std::int64_t context, DType dtype, int turns) {
-  constexpr int kHeads = 6, kWidth = 384;
-  const Tensor qkv = random({batch, context, 3 * kWidth}, dtype).set_requires_grad(),
-               dy = random({batch, context, kWidth}, dtype);
-  const Tensor a = random({2048, kWidth}, dtype), b = random({kWidth, 4 * kWidth}, dtype);
+  const Tensor qkv = random({batch, context, 3 * kWidth}, dtype), dqkv(qkv.shape(), dtype),
+               dy = random({batch, context, kWidth}, dtype), y(dy.shape(), dtype),
+               statistics({batch, kHeads, context, 2}, float32);
+  const std::any options = AttentionKernelOptions{true, 0.125};
+  const Backend& cpu = find_backend("cpu");
+  const Kernel forward_kernel = cpu.find("attention.forward"),
+               backward_kernel = cpu.find("attention.backward");
+  const Tensor a = random({2048, kWidth}, dtype), b = random({kWidth, 4 * kWidth}, dtype),
+               c({2048, 4 * kWidth}, dtype);
   std::vector<double> forward, backward, dense;
   for (int turn = 0; turn <= turns; ++turn) {
-    Tensor y;
-    const double f = seconds([&] { y = self_attention(qkv, kHeads, {.causal = true}); });
-    const double g = seconds([&] { static_cast<void>(gradients(y, {qkv}, {}, dy)); });
-    const double m = seconds([&] { matmul(a, b); });
+    const Tensor in[] = {heads(qkv, 0), heads(qkv, 1), heads(qkv, 2), {},
+                         heads(y, 0),   statistics,    heads(dy, 0)},
+                 out[] = {in[4], statistics}, gradients[] = {heads(dqkv, 0), heads(dqkv, 1), heads(dqkv, 2)};
+    const double f = seconds([&] { forward_kernel({std::span(in).first(4), out, options}); });
+    const double g = seconds([&] { backward_kernel({in, gradients, options}); });
+    const double m = seconds([&] { cpu.matmul({.a = a, .b = b, .c = c, .bias = {}}); });
     if (turn == 0) continue;  // compiles the primitives
     forward.push_back(f), backward.push_back(g), dense.push_back(m);
   }

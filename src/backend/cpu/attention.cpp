@@ -22,7 +22,7 @@
 namespace halftone::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 128, kKeys = 256;
+constexpr std::int64_t kRows = 128, kKeys = 512;
 // Tiles end at multiples of this, so that a few sizes serve every mask: each is a primitive of its own.
 constexpr std::int64_t kStep = 64;
 
@@ -71,13 +71,13 @@ struct Result {
   void finish() const {
     if (wanted() && heads.tensor.raw() != target.raw()) find_backend("cpu").copy(heads.tensor, target);
   }
-  // Rows of float32 sums, divided by `divisors`, rounded.
+  // Rows of float32 sums, divided by `divisors` if there are any, rounded.
   void write(std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t rows, const float* from,
              const float* divisors) const {
     with_lane(heads.dtype == bfloat16, [&](auto lane) {
       using Lane = decltype(lane);
-      at_simd_level<Quotients<Lane>>(rows, target.size(3), from, divisors,
-                                     reinterpret_cast<typename Lane::Code*>(heads.at(b, h, row)), heads.row);
+      at_simd_level<Rounded<Lane>>(rows, target.size(3), from, divisors,
+                                   reinterpret_cast<typename Lane::Code*>(heads.at(b, h, row)), heads.row);
     });
   }
 };
@@ -193,8 +193,7 @@ struct Backward {
 
   void rows(std::int64_t b, std::int64_t h, std::int64_t group, std::int64_t row) const {
     const std::int64_t rows = std::min(kRows, p.queries - row), width = p.width;
-    std::array<float, kRows> peaks, totals, dots, ones;
-    ones.fill(1);
+    std::array<float, kRows> peaks, totals, dots;
     const float* from = statistics + ((b * p.heads + h) * p.queries + row) * 2;
     for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
       peaks[i] = from[2 * i], totals[i] = from[2 * i + 1];
@@ -220,7 +219,7 @@ struct Backward {
     });
     if (!dq.wanted()) return;
     if (!begun) std::fill_n(q_sum.data, rows * width, 0.0f);
-    dq.write(b, h, row, rows, q_sum.data, ones.data());
+    dq.write(b, h, row, rows, q_sum.data, nullptr);
   }
 
   void run(std::int64_t b, std::int64_t group) const {
@@ -228,9 +227,8 @@ struct Backward {
     const std::int64_t members = p.heads / p.groups;
     for (std::int64_t h = group * members; h < (group + 1) * members; ++h)
       for (std::int64_t row = 0; row < p.queries; row += kRows) rows(b, h, group, row);
-    const std::vector<float> ones(static_cast<std::size_t>(p.keys), 1.0f);
-    if (dk.wanted()) dk.write(b, group, 0, p.keys, k_sum.data, ones.data());
-    if (dv.wanted()) dv.write(b, group, 0, p.keys, v_sum.data, ones.data());
+    if (dk.wanted()) dk.write(b, group, 0, p.keys, k_sum.data, nullptr);
+    if (dv.wanted()) dv.write(b, group, 0, p.keys, v_sum.data, nullptr);
   }
 };
 

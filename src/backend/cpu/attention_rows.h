@@ -14,13 +14,14 @@ namespace halftone::cpu {
 
 inline constexpr std::int64_t kLanes = 32;
 
-// e^x for x <= 0: within 2 units in the last place down to e^-87, 0 below (Cody and Waite 1980: 2^n p(r), r
-// within ln 2 / 2, p of degree 7 as in Moshier's Cephes). NaN stays.
+// e^x for x <= 0: within 2 units in the last place down to 2^-126, 0 from e^-88 on (Cody and Waite 1980: 2^n
+// p(r), r within ln 2 / 2, p of degree 7 as in Moshier's Cephes). NaN stays.
 [[gnu::always_inline]] inline float exp_nonpositive(float x) {
   constexpr float kMagic = 0x1.8p23f;  // adding it rounds to a whole number, in the low bits of the sum
+  x = x < -88 ? -88.0f : x;
   const float shifted = x * 0x1.715476p0f + kMagic, n = shifted - kMagic;
-  const float r =
-      (x - n * 0.693359375f) + n * 2.12194440e-4f;  // the first constant is short: n times it is exact
+  // The first constant is short: n times it is exact.
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
@@ -28,17 +29,15 @@ inline constexpr std::int64_t kLanes = 32;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = (p * (r * r) + r) + 1;
-  const float value =
-      std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + (std::bit_cast<std::uint32_t>(shifted) << 23));
-  const float result = x < -87 ? 0.0f : value;
-  return x == x ? result : x;
+  // n = -127 makes a scale of 0.
+  return p * std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000);
 }
 
 // The lanes by halves.
-template <class Combine>
+template <std::int64_t kHalf = kLanes / 2, class Combine>
 [[gnu::always_inline]] inline float fold(float* lanes, const Combine& combine) {
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (std::int64_t i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  for (std::int64_t i = 0; i < kHalf; ++i) lanes[i] = combine(lanes[i], lanes[i + kHalf]);
+  if constexpr (kHalf > 1) return fold<kHalf / 2>(lanes, combine);
   return lanes[0];
 }
 
@@ -88,7 +87,7 @@ struct Exponentials {
         for (std::int64_t i = 0; i < kLanes; ++i) {
           const float value = exp_nonpositive(s[j + i] * factor - subtract);
           sum[i] += value;
-          e[j + i] = Lane::store(value);
+          e[j + i] = Lane::store_product(value);
         }
       for (std::int64_t j = padded; j < tile.columns; ++j) e[j] = Lane::store(0);
       decays[row] = exp_nonpositive(peaks[row] - subtract);
@@ -107,15 +106,20 @@ struct Decay {
   }
 };
 
-// to = from / divisor, row by row; zeros where the divisor is 0 (a query that saw no key).
+// to = from, or from / divisor row by row; zeros where that is 0 (a query that saw no key).
 template <class Lane>
-struct Quotients {
+struct Rounded {
   static void run(std::int64_t rows, std::int64_t width, const float* __restrict from,
                   const float* __restrict divisors, typename Lane::Code* __restrict to, std::int64_t stride) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      const float divisor = divisors[row] == 0 ? std::numeric_limits<float>::infinity() : divisors[row];
-      for (std::int64_t i = 0; i < width; ++i)
-        to[row * stride + i] = Lane::store(from[row * width + i] / divisor);
+      const float* __restrict x = from + row * width;
+      typename Lane::Code* __restrict y = to + row * stride;
+      if (divisors == nullptr) {
+        for (std::int64_t i = 0; i < width; ++i) y[i] = Lane::store(x[i]);
+      } else {
+        const float divisor = divisors[row] == 0 ? std::numeric_limits<float>::infinity() : divisors[row];
+        for (std::int64_t i = 0; i < width; ++i) y[i] = Lane::store(x[i] / divisor);
+      }
     }
   }
 };
@@ -129,6 +133,11 @@ struct Dots {
     for (std::int64_t row = 0; row < rows; ++row) {
       float sum[kLanes] = {};
       const typename Lane::Code *x = a + row * a_stride, *y = b + row * b_stride;
+      // Rows are short and far apart: the processor does not see the next one coming.
+      for (std::int64_t j = 0; j < width; j += 64 / static_cast<std::int64_t>(sizeof(*x))) {
+        __builtin_prefetch(x + 8 * a_stride + j);
+        __builtin_prefetch(y + 8 * b_stride + j);
+      }
       std::int64_t j = 0;
       for (; j + kLanes <= width; j += kLanes)
         for (std::int64_t i = 0; i < kLanes; ++i) sum[i] += Lane::load(x[j + i]) * Lane::load(y[j + i]);
@@ -155,8 +164,8 @@ struct ScoreGradients {
                   share = totals[row] == 0 ? 0.0f : 1 / totals[row];
       for (std::int64_t j = 0; j < padded; ++j) {
         const float value = exp_nonpositive(s[j] * factor - subtract) * share;
-        p[j] = Lane::store(value);
-        ds[j] = Lane::store(value * (dp[j] - dot) * factor);
+        p[j] = Lane::store_product(value);
+        ds[j] = Lane::store_product(value * (dp[j] - dot) * factor);
       }
       for (std::int64_t j = padded; j < tile.columns; ++j) p[j] = ds[j] = Lane::store(0);
     }
