@@ -36,4 +36,10 @@ struct PoolOptions {
   int size;
 };
 
+// "rotary": in {x (.., positions, width), cosines and sines float32 (positions, width) row-major}; out {y}. x
+// and y of any strides.
+struct RotaryKernelOptions {
+  double direction;  // 1, or -1 to turn back
+};
+
 }  // namespace halftone

@@ -17,5 +17,6 @@ void max_pool2d_forward(const KernelCall& call);
 void max_pool2d_backward(const KernelCall& call);
 void avg_pool2d_forward(const KernelCall& call);
 void avg_pool2d_backward(const KernelCall& call);
+void rotary(const KernelCall& call);
 
 }  // namespace halftone::cpu
