@@ -125,8 +125,8 @@ struct Problem {
     tile_product(format, rows, columns, inner, a, b, c, stride, accumulate);
   }
 
-  // body(first query, queries, first key, keys, keys seen by each query from the first on) for every tile of
-  // some queries that holds a key they see.
+  // body(first key, keys, keys seen by each query from the first on) for every tile of keys of which one of
+  // the queries [row, row + rows) sees some.
   template <class Body>
   void tiles(std::int64_t b, std::int64_t row, std::int64_t rows, const Body& body) const {
     const std::int64_t end = sees(b, row + rows - 1);
@@ -207,8 +207,9 @@ struct Backward {
       p.product(rows, columns, width, gradient, v.transposed(), dp.data, kKeys, false);
       const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
       at_simd_level<ScoreGradients<Lane>, const ScoreTile&>(
-          tile, dp.data, static_cast<const float*>(peaks.data()), static_cast<const float*>(totals.data()),
-          static_cast<const float*>(dots.data()), probabilities.data, ds.data);
+          tile, static_cast<const float*>(dp.data), static_cast<const float*>(peaks.data()),
+          static_cast<const float*>(totals.data()), static_cast<const float*>(dots.data()),
+          probabilities.data, ds.data);
       const TileOperand shares{probabilities.data, kKeys, 1}, slopes{ds.data, kKeys, 1};
       const std::int64_t at = key * width;
       if (dv.wanted())

@@ -55,12 +55,13 @@ struct ScoreTile {
   static constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
   // Fills the last lanes of a row so that they count for nothing; returns the columns to go through.
-  [[gnu::always_inline]] std::int64_t mask(std::int64_t row, float* values, float filling) const {
+  [[gnu::always_inline]] std::int64_t mask(std::int64_t row) const {
     const std::int64_t end = visible[row], padded = (end + kLanes - 1) / kLanes * kLanes;
-    for (std::int64_t j = end; j < padded; ++j) values[j] = filling;
+    float* s = scores + row * stride;
+    // -infinity, times the factor
+    for (std::int64_t j = end; j < padded; ++j) s[j] = factor < 0 ? -kNothing : kNothing;
     return padded;
   }
-  float masked() const { return factor < 0 ? -kNothing : kNothing; }  // -infinity, times the factor
 };
 
 // What to subtract from the scores of a row whose largest is `peak`: anything finite if that is -infinity.
@@ -73,9 +74,9 @@ struct Exponentials {
   static void run(const ScoreTile& tile, typename Lane::Code* __restrict codes, float* __restrict peaks,
                   float* __restrict totals, float* __restrict decays) {
     for (std::int64_t row = 0; row < tile.rows; ++row) {
-      float* __restrict s = tile.scores + row * tile.stride;
+      const std::int64_t padded = tile.mask(row);
+      const float* __restrict s = tile.scores + row * tile.stride;
       typename Lane::Code* __restrict e = codes + row * tile.stride;
-      const std::int64_t padded = tile.mask(row, s, tile.masked());
       const float factor = tile.factor;
       float top[kLanes], sum[kLanes] = {};
       for (float& lane : top) lane = ScoreTile::kNothing;
@@ -151,15 +152,15 @@ struct Dots {
 // do.
 template <class Lane>
 struct ScoreGradients {
-  static void run(const ScoreTile& tile, float* __restrict gradients, const float* __restrict peaks,
+  static void run(const ScoreTile& tile, const float* __restrict gradients, const float* __restrict peaks,
                   const float* __restrict totals, const float* __restrict dots,
                   typename Lane::Code* __restrict p_codes, typename Lane::Code* __restrict ds_codes) {
     for (std::int64_t row = 0; row < tile.rows; ++row) {
-      float* __restrict s = tile.scores + row * tile.stride, * __restrict dp = gradients + row * tile.stride;
-      typename Lane::Code* __restrict p = p_codes + row * tile.stride, * __restrict ds =
-                                                                           ds_codes + row * tile.stride;
-      const std::int64_t padded = tile.mask(row, s, tile.masked());
-      tile.mask(row, dp, 0);
+      const std::int64_t padded = tile.mask(row);
+      const float* __restrict s = tile.scores + row * tile.stride;
+      const float* __restrict dp = gradients + row * tile.stride;
+      typename Lane::Code* __restrict p = p_codes + row * tile.stride;
+      typename Lane::Code* __restrict ds = ds_codes + row * tile.stride;
       const float factor = tile.factor, subtract = base(peaks[row]), dot = dots[row],
                   share = totals[row] == 0 ? 0.0f : 1 / totals[row];
       for (std::int64_t j = 0; j < padded; ++j) {
