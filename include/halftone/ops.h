@@ -75,16 +75,20 @@ Tensor conv2d(const Tensor& image, const Tensor& filter, const Tensor& bias = {}
 // head_width) with heads a multiple of kv_heads (each key head serves heads / kv_heads query heads). Scores
 // and their softmax are float32. causal: query i sees key j if j <= i + keys - queries, so that the last
 // query sees every key. lengths, int32 (batch): only the first lengths[b] keys count, the rest is padding. A
-// query that sees no key gives zeros.
+// query that sees no key gives zeros. Memory grows with the context, not with its square (in float64 and on
+// the reference backend it does). The result lies in memory as q does: a view of (batch, context, heads,
+// head_width) stays one.
 struct AttentionOptions {
   bool causal = false;
   double factor = 0;  // on the scores; 0: 1 / sqrt(head_width)
   Tensor lengths{};
+  int kv_heads = 0;  // of self_attention; 0: as many as heads
 };
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 
-// The same on the result of one matmul that makes queries, keys and values: qkv (batch, context, 3 width),
-// q, k and v one after the other and the heads side by side in each; the result is (batch, context, width).
+// The same on the result of one matmul that makes queries, keys and values: qkv (batch, context, (heads + 2
+// kv_heads) head_width), q, k and v one after the other and the heads side by side in each; the result is
+// (batch, context, heads head_width).
 Tensor self_attention(const Tensor& qkv, int heads, const AttentionOptions& options = {});
 
 // Rotary positions (Su et al. 2021) for x (.., positions, width): element i of the first half of a row turns

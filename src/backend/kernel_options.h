@@ -3,9 +3,19 @@
 // Options of the named kernels (Backend::find), shared by the backends that have them and the ops that ask.
 #pragma once
 
-#include "halftone/tensor.h"
-
 namespace halftone {
+
+// "attention.forward":  in {q (batch, heads, queries, width), k, v (batch, kv_heads, keys, width), lengths
+//                       int32 (batch) or undefined}; out {y as q, statistics}: float32 (batch, heads,
+//                       queries, 2) row-major, of each query its largest score m and the sum of exp(score -
+//                       m).
+// "attention.backward": in {q, k, v, lengths, y, statistics, dy}; out {dq, dk, dv}, undefined where not
+//                       wanted.
+// All but lengths and statistics may have any strides.
+struct AttentionKernelOptions {
+  bool causal;
+  double factor;
+};
 
 // "batch_norm.forward":  in {x (.., C), weight, bias}; out {y, mean, inverse_deviation, variance}: the
 // batch's
@@ -26,16 +36,10 @@ struct PoolOptions {
   int size;
 };
 
-// "attention.forward":  in {q, k, v, visible}; out {y, log_total}: visible, int32 (batch, queries), is how
-// many
-//                       keys a query sees; log_total, float32 (batch, heads, queries), the logarithm of the
-//                       sum of its exponentials, infinity for a query that sees none.
-// "attention.backward": in {q, k, v, visible, y, log_total, dy}; out {dq, dk, dv}, each undefined if not
-// wanted. q (batch, heads, queries, width), k and v (batch, kv_heads, keys, width); elements of a row are
-// neighbours.
-struct AttentionKernelOptions {
-  double factor;
-  DType rounded;  // what probabilities and their gradients are rounded to for the next product
+// "rotary": in {x (.., positions, width), cosines and sines float32 (positions, width) row-major}; out {y}. x
+// and y of any strides.
+struct RotaryKernelOptions {
+  double direction;  // 1, or -1 to turn back
 };
 
 }  // namespace halftone

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention (Vaswani et al. 2017) of separate queries, keys and values. Scores and their softmax stay in
-// float32; P is rounded once for the second product. Several heads of q may share one of k and v (Ainslie et
-// al. 2023). Formulas: attention_parts.h.
+// attention of separate queries, keys and values; the definition is in attend.cpp. Results and gradients lie
+// in memory as the operands do.
+#include <fmt/format.h>
+
 #include <cmath>
+#include <utility>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
-#include "op/attention_parts.h"
+#include "op/attend.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
 
-AttentionOperands operands(std::span<const Tensor> inputs) { return {inputs[0], inputs[1], inputs[2]}; }
+Attended operands(std::span<const Tensor> inputs) {
+  return {inputs[0], inputs[1], inputs[2], inputs.size() > 3 ? inputs[3] : Tensor()};
+}
 
 const Op attention_op{
     .name = "attention",
@@ -21,32 +26,45 @@ const Op attention_op{
     .keeps = {Operand::x0, Operand::x1, Operand::x2, Operand::y},
     .forward =
         [](Call& call) {
-          const auto& rule = call.as<AttentionRule>();
-          const AttentionOperands x = operands(call.inputs);
-          Tensor y = empty_heads(x.q.shape(), call.result);
-          call.saved = attend(call.backend, x, visible_keys(x, call.inputs[3], rule.causal), rule.factor, y);
+          Tensor y = in_order_of(call.inputs[0], call.result);
+          call.saved = {attend(call.backend, operands(call.inputs), call.as<AttentionKernelOptions>(), y)};
+          if (call.inputs.size() > 3 && call.inputs[3])
+            call.saved.push_back(copy_of_lengths(call.backend, call.inputs[3]));
           return y;
         },
     .backward =
         [](BackwardCall& call) {
+          Attended x = operands(call.inputs);
+          if (call.saved.size() > 1) x.lengths = call.saved[1];
           const auto gradient = [&](int input) {
-            return call.gradients.wanted(input) ? empty_heads(call.shapes[static_cast<std::size_t>(input)],
-                                                              call.gradients.dtype(input))
-                                                : Tensor();
+            if (!call.gradients.wanted(input)) return Tensor();
+            return in_order_of(call.inputs[static_cast<std::size_t>(input)], call.gradients.dtype(input));
           };
-          const Tensor dx[] = {gradient(0), gradient(1), gradient(2)};
-          attend_backward(call.backend, operands(call.inputs), call.saved, call.as<AttentionRule>().factor,
-                          call.output, call.gradient, operands(dx));
-          for (int input = 0; input < 3; ++input)
-            if (dx[input]) call.gradients.deliver(input, dx[input]);
+          AttendedGradients to{gradient(0), gradient(1), gradient(2)};
+          attend_backward(call.backend, x, call.as<AttentionKernelOptions>(), call.output, call.saved[0],
+                          call.gradient, to);
+          if (to.q) call.gradients.deliver(0, std::move(to.q));
+          if (to.k) call.gradients.deliver(1, std::move(to.k));
+          if (to.v) call.gradients.deliver(2, std::move(to.v));
         },
     .examples =
         [] {
           return std::vector<Example>{
-              {{{{2, 2, 5, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionRule{true, 0.5}},
-              {{{{2, 4, 3, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionRule{true, 0.5}},
+              {{{{2, 2, 5, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionKernelOptions{true, 0.5}},
+              {{{{2, 4, 3, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionKernelOptions{true, 0.5}},
               {{{{3, 2, 5, 4}}, {{3, 1, 6, 4}}, {{3, 1, 6, 4}}, {{3}, 0, 7, int32, false}},
-               AttentionRule{false, 0.5}}};
+               AttentionKernelOptions{false, 0.5}}};
+        },
+    .differentiate =
+        [](const DifferentiateCall& call) {
+          Attended x = operands(call.inputs);
+          if (call.saved.size() > 1) x.lengths = call.saved[1];
+          const auto format = [&](int input) {
+            return call.wanted(input) ? call.gradients.dtype(input) : float32;
+          };
+          const AttendedGradients d = attend_differentiate(x, call.as<AttentionKernelOptions>(),
+                                                           call.gradient, format(0), format(1), format(2));
+          return std::vector{d.q, d.k, d.v};
         },
 };
 const Register registered(attention_op);
@@ -61,9 +79,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
                      to_string(q.shape()) + ", " + to_string(k.shape()) + ", " + to_string(v.shape()),
                      "q (batch, heads, queries, head_width), k and v of one shape (batch, kv_heads, keys, "
                      "head_width), heads a multiple of kv_heads");
-  check_lengths("attention", q.size(0), k.size(2), options.lengths);
+  if (options.kv_heads != 0 && options.kv_heads != k.size(1))
+    throw ShapeError("attention", fmt::format("{} kv_heads and {}", options.kv_heads, to_string(k.shape())),
+                     "as many as k has");
+  if (options.lengths) check_lengths("attention", q.size(0), k.size(2), options.lengths);
   const double factor = options.factor != 0 ? options.factor : 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  return apply(attention_op, {q, k, v, options.lengths}, AttentionRule{options.causal, factor});
+  return apply(attention_op, {q, k, v, options.lengths}, AttentionKernelOptions{options.causal, factor});
 }
 
 }  // namespace halftone

@@ -3,14 +3,18 @@
 // rotary (Su et al. 2021): the two halves of a head, x = (a, b), turned by the angle of their position:
 //   y = (a cos - b sin, b cos + a sin),  angle = position / base^(2 i / width), i the index within a half.
 // This is the pairing of Llama's published weights (element i with element i + width / 2). The gradient turns
-// back. Angles are formed in double, so that far positions lose nothing.
+// back. Angles are formed in double, so that far positions lose nothing, and kept for the next call. The
+// formula below is the definition; a backend may have a kernel ("rotary"). Results lie in memory as x does.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
+#include "backend/kernel_options.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/angles.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -33,30 +37,21 @@ constexpr RowFormula kTurn = row_formula([]<class Real>(const Rows<Real>& r) {
   }
 });
 
-// Cosines and sines, (positions, width), in float64 if x is.
-Tensor angles(const Tensor& x, const Options& options) {
-  const std::int64_t positions = x.size(-2), width = x.size(-1), half = width / 2;
-  std::vector<double> values(static_cast<std::size_t>(positions * width));
-  for (std::int64_t p = 0; p < positions; ++p)
-    for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(options.first + p) *
-                           std::pow(options.base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
-      values[static_cast<std::size_t>(p * width + i)] = std::cos(angle);
-      values[static_cast<std::size_t>(p * width + i + half)] = std::sin(angle);
-    }
-  return from_values(values, {positions, width}, x.dtype() == float64 ? float64 : float32);
-}
-
 void turn(const Backend& backend, const Tensor& x, const Options& options, double direction,
           const Tensor& y) {
-  const Tensor table = angles(x, options);
+  const DType real = x.dtype() == float64 || y.dtype() == float64 ? float64 : float32;
+  const Tensor table = angles(options.base, options.first, x.size(-2), x.size(-1), real);
+  const RotaryKernelOptions turned{direction * options.direction};
+  if (const Kernel fused = real == float32 ? backend.find("rotary") : nullptr; fused != nullptr) {
+    const Tensor in[] = {x, table};
+    return fused({in, std::span(&y, 1), turned});
+  }
   Shape strides = x.strides();
   for (int axis = 0; axis < x.rank() - 2; ++axis) strides[axis] = 0;
   strides[-2] = table.size(1);
   strides[-1] = 1;
-  const Tensor in[] = {x, table.view(x.shape(), strides, 0)};
-  const double parameters[] = {direction * options.direction};
-  backend.rowwise(kTurn, in, std::span(&y, 1), parameters);
+  const Tensor in[] = {x, table.view(x.shape(), strides, table.offset())};
+  backend.rowwise(kTurn, in, std::span(&y, 1), std::span(&turned.direction, 1));
 }
 
 extern const Op rotary_op;
@@ -67,19 +62,20 @@ const Op rotary_op{
     .keeps = {},
     .forward =
         [](Call& call) {
-          Tensor y(call.inputs[0].shape(), call.result);
+          Tensor y = in_order_of(call.inputs[0], call.result);
           turn(call.backend, call.inputs[0], call.as<Options>(), 1, y);
           return y;
         },
     .backward =
         [](BackwardCall& call) {
-          Tensor dx(call.shapes[0], call.gradients.dtype(0));
+          Tensor dx = in_order_of(call.gradient, call.gradients.dtype(0));
           turn(call.backend, call.gradient, call.as<Options>(), -1, dx);
           call.gradients.deliver(0, std::move(dx));
         },
     .examples =
         [] {
           return std::vector<Example>{{{{{2, 2, 5, 6}}}, Options{10000, 0, 1}},
+                                      {{{{2, 3, 4, 40}}}, Options{10000, 3, 1}},
                                       {{{{3, 4}}}, Options{100, 7, 1}}};
         },
     .differentiate =

@@ -84,6 +84,46 @@ TEST_P(Masks, AttentionSeesNoFutureHoweverLargeTheScores) {
     for (const double element : gradient.to_vector()) EXPECT_TRUE(std::isfinite(element));
 }
 
+TEST_P(Masks, AQueryThatSeesNoKeyGivesZerosAndZeroGradients) {  // fault D2
+  const auto expect_zeros = [](const Tensor& x, std::size_t begin, std::size_t end) {
+    const std::vector<double> values = x.to_vector();
+    for (std::size_t i = begin; i < end; ++i) EXPECT_EQ(values[i], 0) << i;
+  };
+  for (const std::string_view backend : {"cpu", "reference"})
+    with_backend(backend, [&] {
+      // Five queries of which the last two see one and two keys; then a sequence without keys.
+      Tensor q = leaf({1, 1, 5, 2}, 1, format()), k = leaf({1, 1, 2, 2}, 1, format()),
+             v = leaf({1, 1, 2, 2}, 1, format());
+      const Tensor y = attention(q, k, v, {.causal = true});
+      EXPECT_EQ(y.to_vector(), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1}));
+      sum(y).backward();
+      expect_zeros(q.grad(), 0, 6);
+      EXPECT_EQ(v.grad().to_vector(), (std::vector<double>{1.5, 1.5, 0.5, 0.5}));
+      Tensor qkv = leaf({2, 3, 6}, 1, format());
+      const Tensor none = self_attention(qkv, 1, {.lengths = from_values({0, 3}, int32)});
+      EXPECT_EQ(none.to_vector(), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}));
+      sum(none).backward();
+      expect_zeros(qkv.grad(), 0, 18);
+    });
+}
+
+TEST_P(Masks, ANanIsNotHiddenByAttention) {
+  for (const std::string_view backend : {"cpu", "reference"})
+    with_backend(backend, [&] {
+      // In key 1 of 3: query 0 does not see it.
+      Tensor q = leaf({1, 1, 3, 1}, 1, format()), v = leaf({1, 1, 3, 1}, 1, format());
+      Tensor k = from_values(std::vector<double>{1, kNan, 1}, {1, 1, 3, 1}, format()).set_requires_grad();
+      const Tensor y = attention(q, k, v, {.causal = true});
+      EXPECT_EQ(y.to_vector()[0], 1);
+      EXPECT_TRUE(std::isnan(y.to_vector()[1]) && std::isnan(y.to_vector()[2]));
+      sum(y).backward();
+      EXPECT_TRUE(std::isnan(q.grad().to_vector()[1]) && std::isnan(v.grad().to_vector()[0]));
+      // All keys of infinite distance: a row with nothing left.
+      const Tensor far = from_values(std::vector<double>{-kInf, -kInf}, {1, 1, 2, 1}, format());
+      EXPECT_EQ(attention(ones({1, 1, 1, 1}, format()), far, ones({1, 1, 2, 1}, format())).item(), 0);
+    });
+}
+
 TEST_P(Masks, TargetsThatDoNotCountLeaveNoTrace) {  // faults D3, D4
   Tensor logits = leaf({2, 3}, 1, format());
   const Tensor loss = cross_entropy(logits, from_values({-100, -100}, int32));

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention in tiles that stay in the cache (Dao et al. 2022): scores of 128 queries against up to 512 keys
-// are formed by a matrix product, turned into probabilities and used by the next product at once, so memory
-// grows with the context and not with its square. Tiles that no query sees are left out. A query that sees
-// keys in several tiles carries its largest score and the sum of its exponentials along, in float32; backward
-// forms the probabilities again from their logarithms. Every sum over tiles is float32, in an order that
-// depends on the problem only; forward takes (batch, head, tile of queries) as its tasks, backward (batch,
-// key head).
+// Attention in tiles that stay in the second-level cache, so that memory grows with the context and not with
+// its square (Rabe and Staats 2021; Dao et al. 2022): kRows queries at a time meet kKeys keys at a time.
+// Forward keeps the largest score and the sum of exponentials of each query (Milakov and Gimelshein 2018) and
+// rounds exponentials once, to the format of the products; backward computes them again from those two.
+// Results and gradients are summed in float32 and rounded once. Tiles that no query sees are skipped.
 #include <algorithm>
 #include <any>
-#include <cmath>
-#include <limits>
-#include <memory>
-#include <vector>
+#include <array>
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/lanes.h"
+#include "backend/cpu/onednn.h"
+#include "backend/cpu/precision.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/tile_product.h"
 #include "backend/kernel_options.h"
@@ -24,250 +22,245 @@
 namespace halftone::cpu {
 namespace {
 
-constexpr std::int64_t kQueries = 64, kKeys = 512, kStep = 64;
+constexpr std::int64_t kRows = 128, kKeys = 512;
+// Tiles end at multiples of this, so that a few sizes serve every mask: each is a primitive of its own.
+constexpr std::int64_t kStep = 64;
 
-std::int64_t rounded_up(std::int64_t x, std::int64_t step) { return chunk_count(x, step) * step; }
+// A tensor (batch, heads, rows, width) in memory; rows are runs.
+struct Heads {
+  Tensor tensor;
+  std::byte* data = nullptr;
+  DType dtype = float32;
+  std::int64_t batch = 0, head = 0, row = 0;  // strides
 
-// (batch, heads, rows, width) in memory; rows whose elements are neighbours.
-class Heads {
- public:
-  Heads(const Tensor& x, DType format)
-      : x_(prepared(x, format)), data_(static_cast<const std::byte*>(x_.raw())) {}
-
-  const void* at(std::int64_t batch, std::int64_t head, std::int64_t row) const {
-    return advance(data_, x_.dtype(),
-                   batch * x_.strides()[0] + head * x_.strides()[1] + row * x_.strides()[2]);
+  std::byte* at(std::int64_t b, std::int64_t h, std::int64_t r) const {
+    return data + (b * batch + h * head + r * row) * dtype.bytes();
   }
-  std::int64_t stride() const { return x_.size(2) == 1 ? x_.size(3) : x_.strides()[2]; }
-  DType dtype() const { return x_.dtype(); }
-
- private:
-  static Tensor prepared(const Tensor& x, DType format) {
-    const bool plain =
-        (x.strides()[3] == 1 || x.size(3) == 1) && (x.size(2) == 1 || x.strides()[2] >= x.size(3));
-    if (x.dtype() == format && plain) return x;
-    const Tensor copy(x.shape(), format);
-    find_backend("cpu").copy(x, copy);
-    return copy;
-  }
-  Tensor x_;
-  const std::byte* data_;
+  TileOperand tile(std::int64_t b, std::int64_t h, std::int64_t r) const { return {at(b, h, r), row, 1}; }
 };
 
-// A result; an undefined one is not wanted.
-class Result {
- public:
-  explicit Result(const Tensor& x) : x_(x), data_(x ? static_cast<std::byte*>(x.raw_mutable()) : nullptr) {}
-  bool wanted() const { return x_.defined(); }
-  void write(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t rows,
-             const float* from) const {
-    const Shape& t = x_.strides();
-    store_rows(from, rows, x_.size(3), x_.dtype(),
-               advance(data_, x_.dtype(), batch * t[0] + head * t[1] + row * t[2]), t[2]);
-  }
+bool rows_are_runs(const Tensor& x) {
+  const Shape& strides = x.strides();
+  return (x.size(3) == 1 || strides[3] == 1) && (x.size(2) == 1 || strides[2] >= x.size(3));
+}
 
- private:
-  Tensor x_;
-  std::byte* data_;
+Heads heads_of(const Tensor& x, void* data) {
+  const Shape& strides = x.strides();
+  return {x,          static_cast<std::byte*>(data),          x.dtype(), strides[0],
+          strides[1], x.size(2) == 1 ? x.size(3) : strides[2]};
+}
+
+Heads operand(const Tensor& x, DType format) {
+  Tensor y = decoded(x, format);
+  if (!rows_are_runs(y)) y = contiguous(y);
+  return heads_of(y, const_cast<void*>(y.raw()));
+}
+
+// Where a result is written: in place, or in a float32 copy to be rounded at the end.
+struct Result {
+  Heads heads;
+  Tensor target;
+
+  explicit Result(const Tensor& x) : target(x) {
+    if (!x.defined()) return;
+    const bool direct = (x.dtype() == bfloat16 || x.dtype() == float32) && rows_are_runs(x);
+    const Tensor y = direct ? x : Tensor(x.shape(), float32);
+    heads = heads_of(y, y.raw_mutable());
+  }
+  bool wanted() const { return target.defined(); }
+  void finish() const {
+    if (wanted() && heads.tensor.raw() != target.raw()) find_backend("cpu").copy(heads.tensor, target);
+  }
+  // Rows of float32 sums, divided by `divisors` if there are any, rounded.
+  void write(std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t rows, const float* from,
+             const float* divisors) const {
+    with_lane(heads.dtype == bfloat16, [&](auto lane) {
+      using Lane = decltype(lane);
+      at_simd_level<Rounded<Lane>>(rows, target.size(3), from, divisors,
+                                   reinterpret_cast<typename Lane::Code*>(heads.at(b, h, row)), heads.row);
+    });
+  }
 };
 
-// What forward and backward have in common.
+// The format of the products: bfloat16 if that holds the operands and the result has no more digits.
+DType format_of(const Tensor& q, const Tensor& k, const Tensor& v, DType result) {
+  const bool narrow =
+      product_format(q.dtype(), k.dtype()) == bfloat16 && product_format(v.dtype(), result) == bfloat16;
+  return narrow ? bfloat16 : float32;
+}
+
+// What both directions share.
 struct Problem {
-  DType format, rounded;
-  float factor;
-  std::int64_t batch, heads, groups, queries, keys, width;
+  DType format;
   Heads q, k, v;
-  const std::int32_t* visible;
+  const std::int32_t* lengths;
+  float factor;
+  bool causal;
+  std::int64_t batch, heads, groups, queries, keys, width;
 
-  Problem(const KernelCall& call, DType format)
-      : format(format),
-        rounded(std::any_cast<const AttentionKernelOptions&>(call.options).rounded),
-        factor(static_cast<float>(std::any_cast<const AttentionKernelOptions&>(call.options).factor)),
+  Problem(const KernelCall& call, DType result)
+      : format(format_of(call.in[0], call.in[1], call.in[2], result)),
+        q(operand(call.in[0], format)),
+        k(operand(call.in[1], format)),
+        v(operand(call.in[2], format)),
+        lengths(call.in[3].defined() ? call.in[3].data<std::int32_t>() : nullptr),
         batch(call.in[0].size(0)),
         heads(call.in[0].size(1)),
         groups(call.in[1].size(1)),
         queries(call.in[0].size(2)),
         keys(call.in[1].size(2)),
-        width(call.in[0].size(3)),
-        q(call.in[0], format),
-        k(call.in[1], format),
-        v(call.in[2], format),
-        visible(call.in[3].data<std::int32_t>()) {}
-
-  std::int64_t key_tile() const { return std::min(rounded_up(std::max<std::int64_t>(keys, 1), 16), kKeys); }
-  // Keys that some of these queries see.
-  std::int64_t reach(std::int64_t b, std::int64_t query, std::int64_t rows) const {
-    const std::int32_t* first = visible + b * queries + query;
-    const std::int64_t seen = *std::max_element(first, first + rows);
-    return std::min(rounded_up(seen, kStep), keys);
-  }
-  ScoreTile tile(float* scores, std::int64_t b, std::int64_t query, std::int64_t rows, std::int64_t key,
-                 std::int64_t columns) const {
-    return {scores, rows, columns, rounded_up(columns, 16), visible + b * queries + query, key, factor};
+        width(call.in[0].size(3)) {
+    const auto& options = std::any_cast<const AttentionKernelOptions&>(call.options);
+    factor = static_cast<float>(options.factor);
+    causal = options.causal;
   }
 
-  // c (rows, columns; lines of c_row) = a b (+ c).
-  void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a,
-                MatrixStrides a_strides, const void* b, MatrixStrides b_strides, float* c, std::int64_t c_row,
-                bool accumulate = false) const {
-    const auto product = tile_product({.format = format,
-                                       .result = float32,
-                                       .rows = rows,
-                                       .columns = columns,
-                                       .inner = inner,
-                                       .a = plain(a_strides, rows, inner),
-                                       .b = plain(b_strides, inner, columns),
-                                       .c_row = c_row,
-                                       .accumulate = accumulate});
-    execute(*product, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
+  std::int64_t sees(std::int64_t b, std::int64_t query) const {
+    const std::int64_t all = causal ? std::clamp<std::int64_t>(query + 1 + keys - queries, 0, keys) : keys;
+    return lengths ? std::min<std::int64_t>(all, lengths[b]) : all;
   }
 
- private:
-  // The stride between lines of one element, or of a single line, means nothing, but oneDNN checks it.
-  static MatrixStrides plain(MatrixStrides s, std::int64_t rows, std::int64_t columns) {
-    if (s.column == 1) return {std::max(s.row, columns), 1};
-    return {1, std::max(s.column, rows)};
+  void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, const TileOperand& a,
+               const TileOperand& b, float* c, std::int64_t stride, bool accumulate) const {
+    tile_product(format, rows, columns, inner, a, b, c, stride, accumulate);
   }
-};
 
-DType common_format(const KernelCall& call, std::initializer_list<int> operands) {
-  DType format = std::any_cast<const AttentionKernelOptions&>(call.options).rounded;
-  for (const int i : operands) format = product_format(format, call.in[static_cast<std::size_t>(i)].dtype());
-  return format;
-}
-
-// Floats, and codes of the format, for the tiles of one task.
-struct Workspace {
-  explicit Workspace(std::int64_t bytes)
-      : memory({bytes}, uint8), next(static_cast<std::byte*>(memory.raw_mutable())) {}
-  template <class T = float>
-  T* take(std::int64_t count, std::int64_t bytes = sizeof(T)) {
-    return reinterpret_cast<T*>(std::exchange(next, next + rounded_up(count * bytes, 64)));
-  }
-  Tensor memory;
-  std::byte* next;
-};
-
-void forward_task(const Problem& p, const Result& y, float* log_total, std::int64_t task) {
-  const std::int64_t blocks = chunk_count(p.queries, kQueries);
-  const std::int64_t b = task / (p.heads * blocks), head = task / blocks % p.heads,
-                     query = task % blocks * kQueries, group = head / (p.heads / p.groups);
-  const std::int64_t rows = std::min(kQueries, p.queries - query), most = p.key_tile();
-  Workspace space(kQueries * (most * 8 + p.width * 4) + 4 * rounded_up(kQueries, 16) * 4);
-  float* scores = space.take(rows * most);
-  auto* probabilities = space.take<std::byte>(rows * most, 4);
-  float *sum = space.take(rows * p.width), *peak = space.take(rows), *total = space.take(rows),
-        *correction = space.take(rows);
-  std::fill_n(peak, rows, -std::numeric_limits<float>::infinity());
-  std::fill_n(total, rows, 0.0f);
-
-  const std::int64_t reach = p.reach(b, query, rows);
-  if (reach == 0) std::fill_n(sum, rows * p.width, 0.0f);
-  for (std::int64_t key = 0; key < reach; key += kKeys) {
-    const std::int64_t columns = std::min(kKeys, reach - key);
-    const ScoreTile tile = p.tile(scores, b, query, rows, key, columns);
-    p.multiply(rows, columns, p.width, p.q.at(b, head, query), {p.q.stride(), 1}, p.k.at(b, group, key),
-               {1, p.k.stride()}, scores, tile.stride);
-    softmax_tile(tile, {peak, total, correction}, p.format, p.rounded, probabilities);
-    if (key > 0) scale_rows(sum, rows, p.width, correction);
-    p.multiply(rows, p.width, columns, probabilities, {tile.stride, 1}, p.v.at(b, group, key),
-               {p.v.stride(), 1}, sum, p.width, key > 0);
-  }
-  float* logs = log_total + (b * p.heads + head) * p.queries + query;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const bool sees = total[row] != 0;  // true for NaN
-    logs[row] = sees ? peak[row] + std::log(total[row]) : std::numeric_limits<float>::infinity();
-    correction[row] = sees ? 1 / total[row] : 0;
-  }
-  scale_rows(sum, rows, p.width, correction);
-  y.write(b, head, query, rows, sum);
-}
-
-struct Gradients {
-  Heads y, dy;
-  const float* log_total;
-  Result dq, dk, dv;
-};
-
-void backward_task(const Problem& p, const Gradients& g, std::int64_t task) {
-  const std::int64_t b = task / p.groups, group = task % p.groups, members = p.heads / p.groups;
-  const std::int64_t most = p.key_tile(), w = p.width;
-  Workspace space(kQueries * (most * 16 + w * 8) + (2 * p.keys + p.queries) * w * 4 +
-                  rounded_up(p.queries, 16) * 4 + 1024);
-  float *scores = space.take(kQueries * most), *dp = space.take(kQueries * most);
-  auto *probabilities = space.take<std::byte>(kQueries * most, 4),
-       *ds = space.take<std::byte>(kQueries * most, 4);
-  float *left = space.take(kQueries * w), *right = space.take(kQueries * w);
-  float *dk = space.take(p.keys * w), *dv = space.take(p.keys * w), *dq = space.take(p.queries * w),
-        *dots = space.take(p.queries);
-  std::fill_n(dk, p.keys * w, 0.0f);
-  std::fill_n(dv, p.keys * w, 0.0f);
-  for (std::int64_t head = group * members; head < (group + 1) * members; ++head) {
-    std::fill_n(dq, p.queries * w, 0.0f);
-    const float* logs = g.log_total + (b * p.heads + head) * p.queries;
-    for (std::int64_t query = 0; query < p.queries; query += kQueries) {
-      const std::int64_t rows = std::min(kQueries, p.queries - query);
-      load_rows(g.y.dtype(), g.y.at(b, head, query), g.y.stride(), rows, w, left);
-      load_rows(g.dy.dtype(), g.dy.at(b, head, query), g.dy.stride(), rows, w, right);
-      dot_rows(left, right, rows, w, dots + query);
-      const std::int64_t reach = p.reach(b, query, rows);
-      for (std::int64_t key = 0; key < reach; key += kKeys) {
-        const std::int64_t columns = std::min(kKeys, reach - key);
-        const ScoreTile tile = p.tile(scores, b, query, rows, key, columns);
-        const MatrixStrides row_major{tile.stride, 1}, transposed{1, tile.stride};
-        const void *q = p.q.at(b, head, query), *k = p.k.at(b, group, key), *v = p.v.at(b, group, key),
-                   *dy = g.dy.at(b, head, query);
-        p.multiply(rows, columns, w, q, {p.q.stride(), 1}, k, {1, p.k.stride()}, scores, tile.stride);
-        p.multiply(rows, columns, w, dy, {g.dy.stride(), 1}, v, {1, p.v.stride()}, dp, tile.stride);
-        softmax_gradient_tile(tile, dp, logs + query, dots + query, p.format, p.rounded, probabilities, ds);
-        if (g.dv.wanted())
-          p.multiply(columns, w, rows, probabilities, transposed, dy, {g.dy.stride(), 1}, dv + key * w, w,
-                     true);
-        if (g.dk.wanted())
-          p.multiply(columns, w, rows, ds, transposed, q, {p.q.stride(), 1}, dk + key * w, w, true);
-        if (g.dq.wanted())
-          p.multiply(rows, w, columns, ds, row_major, k, {p.k.stride(), 1}, dq + query * w, w, true);
-      }
+  // body(first key, keys, keys seen by each query from the first on) for every tile of keys of which one of
+  // the queries [row, row + rows) sees some.
+  template <class Body>
+  void tiles(std::int64_t b, std::int64_t row, std::int64_t rows, const Body& body) const {
+    const std::int64_t end = sees(b, row + rows - 1);
+    std::array<std::int32_t, kRows> visible;
+    for (std::int64_t key = 0; key < end; key += kKeys) {
+      const std::int64_t columns = std::min({kKeys, keys - key, (end - key + kStep - 1) / kStep * kStep});
+      for (std::int64_t i = 0; i < rows; ++i)
+        visible[static_cast<std::size_t>(i)] =
+            static_cast<std::int32_t>(std::clamp<std::int64_t>(sees(b, row + i) - key, 0, columns));
+      body(key, columns, visible.data());
     }
-    if (g.dq.wanted()) g.dq.write(b, head, 0, p.queries, dq);
   }
-  if (g.dk.wanted()) g.dk.write(b, group, 0, p.keys, dk);
-  if (g.dv.wanted()) g.dv.write(b, group, 0, p.keys, dv);
+};
+
+// Memory of one task, from the allocator.
+template <class T>
+struct Buffer {
+  Tensor tensor;
+  T* data;
+  explicit Buffer(std::int64_t count)
+      : tensor({count * static_cast<std::int64_t>(sizeof(T)) / 4}, float32),
+        data(static_cast<T*>(tensor.raw_mutable())) {}
+};
+
+template <class Lane>
+void forward_rows(const Problem& p, const Result& y, float* statistics, std::int64_t b, std::int64_t h,
+                  std::int64_t row) {
+  using Code = typename Lane::Code;
+  const std::int64_t rows = std::min(kRows, p.queries - row), group = h / (p.heads / p.groups);
+  const Buffer<float> scores(kRows * kKeys), sum(kRows * p.width);
+  const Buffer<Code> codes(kRows * kKeys);
+  std::array<float, kRows> peaks, totals{}, decays;
+  peaks.fill(ScoreTile::kNothing);
+  bool begun = false;
+  p.tiles(b, row, rows, [&](std::int64_t key, std::int64_t columns, const std::int32_t* visible) {
+    p.product(rows, columns, p.width, p.q.tile(b, h, row), p.k.tile(b, group, key).transposed(), scores.data,
+              kKeys, false);
+    const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
+    at_simd_level<Exponentials<Lane>, const ScoreTile&>(tile, codes.data, peaks.data(), totals.data(),
+                                                        decays.data());
+    if (begun) at_simd_level<Decay>(rows, p.width, sum.data, static_cast<const float*>(decays.data()));
+    p.product(rows, p.width, columns, {codes.data, kKeys, 1}, p.v.tile(b, group, key), sum.data, p.width,
+              begun);
+    begun = true;
+  });
+  if (!begun) std::fill_n(sum.data, rows * p.width, 0.0f);
+  y.write(b, h, row, rows, sum.data, totals.data());
+  float* to = statistics + ((b * p.heads + h) * p.queries + row) * 2;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+    to[2 * i] = peaks[i], to[2 * i + 1] = totals[i];
 }
 
-// Tasks that one thread takes at a time: below some millions of operations a second one costs more than it
-// brings.
-std::int64_t together(std::int64_t operations) {
-  return std::max<std::int64_t>(1, 8'000'000 / std::max<std::int64_t>(operations, 1));
-}
+// What a task of backward computes with: one head of k and v, all heads of q that share it.
+template <class Lane>
+struct Backward {
+  using Code = typename Lane::Code;
+  const Problem& p;
+  const Heads &y, &dy;
+  const float* statistics;
+  const Result &dq, &dk, &dv;
+  Buffer<float> scores{kRows * kKeys}, dp{kRows * kKeys};
+  Buffer<Code> probabilities{kRows * kKeys}, ds{kRows * kKeys};
+  Buffer<float> q_sum{kRows * p.width}, k_sum{p.keys * p.width}, v_sum{p.keys * p.width};
+
+  void rows(std::int64_t b, std::int64_t h, std::int64_t group, std::int64_t row) const {
+    const std::int64_t rows = std::min(kRows, p.queries - row), width = p.width;
+    std::array<float, kRows> peaks, totals, dots;
+    const float* from = statistics + ((b * p.heads + h) * p.queries + row) * 2;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+      peaks[i] = from[2 * i], totals[i] = from[2 * i + 1];
+    at_simd_level<Dots<Lane>>(rows, width, reinterpret_cast<const Code*>(y.at(b, h, row)), y.row,
+                              reinterpret_cast<const Code*>(dy.at(b, h, row)), dy.row, dots.data());
+    bool begun = false;
+    const TileOperand q = p.q.tile(b, h, row), gradient = dy.tile(b, h, row);
+    p.tiles(b, row, rows, [&](std::int64_t key, std::int64_t columns, const std::int32_t* visible) {
+      const TileOperand k = p.k.tile(b, group, key), v = p.v.tile(b, group, key);
+      p.product(rows, columns, width, q, k.transposed(), scores.data, kKeys, false);
+      p.product(rows, columns, width, gradient, v.transposed(), dp.data, kKeys, false);
+      const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
+      at_simd_level<ScoreGradients<Lane>, const ScoreTile&>(
+          tile, static_cast<const float*>(dp.data), static_cast<const float*>(peaks.data()),
+          static_cast<const float*>(totals.data()), static_cast<const float*>(dots.data()),
+          probabilities.data, ds.data);
+      const TileOperand shares{probabilities.data, kKeys, 1}, slopes{ds.data, kKeys, 1};
+      const std::int64_t at = key * width;
+      if (dv.wanted())
+        p.product(columns, width, rows, shares.transposed(), gradient, v_sum.data + at, width, true);
+      if (dk.wanted()) p.product(columns, width, rows, slopes.transposed(), q, k_sum.data + at, width, true);
+      if (dq.wanted()) p.product(rows, width, columns, slopes, k, q_sum.data, width, begun);
+      begun = true;
+    });
+    if (!dq.wanted()) return;
+    if (!begun) std::fill_n(q_sum.data, rows * width, 0.0f);
+    dq.write(b, h, row, rows, q_sum.data, nullptr);
+  }
+
+  void run(std::int64_t b, std::int64_t group) const {
+    for (float* sum : {k_sum.data, v_sum.data}) std::fill_n(sum, p.keys * p.width, 0.0f);
+    const std::int64_t members = p.heads / p.groups;
+    for (std::int64_t h = group * members; h < (group + 1) * members; ++h)
+      for (std::int64_t row = 0; row < p.queries; row += kRows) rows(b, h, group, row);
+    if (dk.wanted()) dk.write(b, group, 0, p.keys, k_sum.data, nullptr);
+    if (dv.wanted()) dv.write(b, group, 0, p.keys, v_sum.data, nullptr);
+  }
+};
 
 }  // namespace
 
 void attention_forward(const KernelCall& call) {
-  const Problem p(call, common_format(call, {0, 1, 2}));
+  const Problem p(call, call.out[0].dtype());
   const Result y(call.out[0]);
-  Tensor log_total = call.out[1];
-  auto* logs = log_total.mutable_data<float>();
-  const std::int64_t blocks = chunk_count(p.queries, kQueries);
-  parallel_for(p.batch * p.heads * blocks, together(4 * std::min(kQueries, p.queries) * p.keys * p.width),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t task = begin; task < end; ++task) forward_task(p, y, logs, task);
-               });
+  Tensor kept = call.out[1];
+  auto* statistics = kept.mutable_data<float>();
+  const std::int64_t blocks = chunk_count(p.queries, kRows);
+  parallel_for(p.batch * p.heads * blocks, 1, [&](std::int64_t task, std::int64_t) {
+    const std::int64_t head = task / blocks, row = task % blocks * kRows;
+    with_lane(p.format == bfloat16, [&](auto lane) {
+      forward_rows<decltype(lane)>(p, y, statistics, head / p.heads, head % p.heads, row);
+    });
+  });
+  y.finish();
 }
 
 void attention_backward(const KernelCall& call) {
-  const DType format = common_format(call, {0, 1, 2, 6});
-  const Problem p(call, format);
-  const Gradients g{Heads(call.in[4], call.in[4].dtype()),
-                    Heads(call.in[6], format),
-                    call.in[5].data<float>(),
-                    Result(call.out[0]),
-                    Result(call.out[1]),
-                    Result(call.out[2])};
-  parallel_for(p.batch * p.groups, together(10 * p.queries * p.keys * p.width * (p.heads / p.groups)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t task = begin; task < end; ++task) backward_task(p, g, task);
-               });
+  const Problem p(call, call.in[4].dtype());
+  const Heads y = operand(call.in[4], p.format), dy = operand(call.in[6], p.format);
+  const auto* statistics = call.in[5].data<float>();
+  const Result dq(call.out[0]), dk(call.out[1]), dv(call.out[2]);
+  parallel_for(p.batch * p.groups, 1, [&](std::int64_t task, std::int64_t) {
+    with_lane(p.format == bfloat16, [&](auto lane) {
+      Backward<decltype(lane)>{p, y, dy, statistics, dq, dk, dv}.run(task / p.groups, task % p.groups);
+    });
+  });
+  for (const Result* result : {&dq, &dk, &dv}) result->finish();
 }
 
 }  // namespace halftone::cpu

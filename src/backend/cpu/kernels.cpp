@@ -11,10 +11,15 @@ Kernel find_kernel(std::string_view name) {
     Kernel kernel;
   };
   constexpr Named kKernels[] = {
-      {"batch_norm.forward", batch_norm_forward}, {"batch_norm.backward", batch_norm_backward},
-      {"max_pool2d.forward", max_pool2d_forward}, {"max_pool2d.backward", max_pool2d_backward},
-      {"avg_pool2d.forward", avg_pool2d_forward}, {"avg_pool2d.backward", avg_pool2d_backward},
-      {"attention.forward", attention_forward},   {"attention.backward", attention_backward},
+      {"attention.forward", attention_forward},
+      {"attention.backward", attention_backward},
+      {"batch_norm.forward", batch_norm_forward},
+      {"batch_norm.backward", batch_norm_backward},
+      {"max_pool2d.forward", max_pool2d_forward},
+      {"max_pool2d.backward", max_pool2d_backward},
+      {"avg_pool2d.forward", avg_pool2d_forward},
+      {"avg_pool2d.backward", avg_pool2d_backward},
+      {"rotary", rotary},
   };
   for (const Named& entry : kKernels)
     if (entry.name == name) return entry.kernel;

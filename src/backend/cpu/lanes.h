@@ -17,6 +17,7 @@ struct Float32Lane {
   using Code = float;
   static float load(Code code) { return code; }
   static Code store(float value) { return value; }
+  static Code store_product(float value) { return value; }
 };
 
 struct Bfloat16Lane {
@@ -26,6 +27,12 @@ struct Bfloat16Lane {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1), quiet = bits | 0x400000;
     return static_cast<Code>((value == value ? rounded : quiet) >> 16);
+  }
+  // The same for what was computed from bfloat16 codes: its NaNs, theirs or the processor's own, have no bits
+  // that rounding could carry over.
+  static Code store_product(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return static_cast<Code>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
   }
 };
 

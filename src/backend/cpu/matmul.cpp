@@ -85,7 +85,7 @@ void multiply(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& b
   const auto compiled = [&](Tile size) {
     product.rows = size.rows;
     product.columns = size.columns;
-    return tile_product(product);
+    return compiled_product(product);
   };
   const std::int64_t rows = c.size(-2), columns = c.size(-1);
   const Tile tile = tile_of(rows, columns, product.inner);

@@ -3,7 +3,7 @@
 
 namespace halftone::cpu {
 
-std::shared_ptr<const CompiledPrimitive> tile_product(const TileProduct& p) {
+std::shared_ptr<const CompiledPrimitive> compiled_product(const TileProduct& p) {
   const PrimitiveKey key{static_cast<std::int64_t>(PrimitiveKind::matmul),
                          p.rows,
                          p.columns,
@@ -37,6 +37,21 @@ std::shared_ptr<const CompiledPrimitive> tile_product(const TileProduct& p) {
     if (p.bias) made.arguments.emplace_back(DNNL_ARG_BIAS, bias);
     return made;
   });
+}
+
+void tile_product(DType format, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                  const TileOperand& a, const TileOperand& b, float* c, std::int64_t stride,
+                  bool accumulate) {
+  const auto compiled = compiled_product({.format = format,
+                                          .result = float32,
+                                          .rows = rows,
+                                          .columns = columns,
+                                          .inner = inner,
+                                          .a = {a.row, a.column},
+                                          .b = {b.row, b.column},
+                                          .c_row = stride,
+                                          .accumulate = accumulate});
+  execute(*compiled, {{DNNL_ARG_SRC, a.data}, {DNNL_ARG_WEIGHTS, b.data}, {DNNL_ARG_DST, c}});
 }
 
 }  // namespace halftone::cpu

@@ -27,6 +27,20 @@ struct TileProduct {
 };
 
 // Compiled on first use; arguments are DNNL_ARG_SRC, _WEIGHTS, _DST and, if there is one, _BIAS.
-std::shared_ptr<const CompiledPrimitive> tile_product(const TileProduct& product);
+std::shared_ptr<const CompiledPrimitive> compiled_product(const TileProduct& product);
+
+// A matrix where it lies.
+struct TileOperand {
+  const void* data;
+  std::int64_t row, column;
+
+  TileOperand transposed() const { return {data, column, row}; }
+};
+
+// c = a b (+ c if accumulate), at once and on the calling thread, for kernels that cut their work into tiles
+// themselves: a (rows, inner), b (inner, columns), both in `format`; c float32, its rows `stride` elements
+// apart.
+void tile_product(DType format, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                  const TileOperand& a, const TileOperand& b, float* c, std::int64_t stride, bool accumulate);
 
 }  // namespace halftone::cpu
