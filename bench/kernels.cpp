@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rates of the cpu backend on the shapes of the MLP, of a 384-wide transformer at 2048 tokens and of the CNN:
-// contractions in GFLOP/s, memory-bound kernels in GB/s beside a copy of as many bytes. JSON on stdout.
+// contractions in GFLOP/s, memory-bound kernels and ops in GB/s beside a copy of as many bytes. JSON on
+// stdout; `bench_kernels ops` has the ops alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +13,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/kernel_options.h"
+#include "halftone/autograd.h"
 #include "halftone/backend.h"
+#include "halftone/ops.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
 
@@ -148,17 +152,104 @@ void memory_bound(Json& out, std::int64_t side, std::int64_t channels, DType dty
   kernel(out, "avg_pool2d.backward", pool, {small}, {y}, big + quarter);
 }
 
+// Bytes of an op: operands and result once forward, operands, gradient and gradients once backward.
+void op(Json& out, const char* name, const std::vector<Tensor>& in,
+        const std::function<Tensor(const std::vector<Tensor>&)>& call) {
+  const Tensor y = no_grad([&] { return call(in); });
+  std::int64_t operands = 0, gradients = 0;
+  for (const Tensor& x : in) {
+    operands += x.bytes();
+    gradients += x.requires_grad() ? 4 * x.count() : 0;  // of leaves, float32
+  }
+  const Tensor dy = random(y.shape(), y.dtype());
+  std::vector<double> forward, backward;
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < 21; ++i) {
+    const auto begin = Clock::now();
+    const Tensor z = call(in);
+    const auto middle = Clock::now();
+    halftone::backward(z, dy);
+    const auto end = Clock::now();
+    for (Tensor x : in) x.zero_grad();
+    if (i == 0) continue;
+    forward.push_back(std::chrono::duration<double>(middle - begin).count());
+    backward.push_back(std::chrono::duration<double>(end - middle).count());
+  }
+  auto rate = [](const char* key, std::vector<double> seconds, std::int64_t bytes, Json& row) {
+    std::nth_element(seconds.begin(), seconds.begin() + 10, seconds.end());
+    const double gigabytes = static_cast<double>(bytes) * 1e-9 / seconds[10];
+    row[key] = {{"milliseconds", seconds[10] * 1e3},
+                {"gigabytes_per_second", gigabytes},
+                {"of_copy", gigabytes / copy_rate(bytes)}};
+  };
+  Json row{{"op", name},
+           {"threads", thread_count()},
+           {"shape", to_string(in[0].shape())},
+           {"format", in[0].dtype().name()}};
+  rate("forward", forward, operands + y.bytes(), row);
+  rate("backward", backward, operands + dy.bytes() + gradients, row);
+  out.push_back(row);
+}
+
+void ops(Json& out, DType dtype) {
+  const auto leaf = [](Tensor x) {
+    x.set_requires_grad();
+    return x;
+  };
+  const Shape wide{2048, 1536}, narrow{2048, 384};
+  const Tensor x = leaf(random(wide, dtype)), stream = leaf(random(narrow, float32)),
+               branch = leaf(random(narrow, dtype)), weight = leaf(ones({384})), bias = leaf(zeros({384}));
+  using In = const std::vector<Tensor>&;
+  op(out, "gelu", {x}, [](In in) { return gelu(in[0]); });
+  op(out, "gelu_tanh", {x}, [](In in) { return gelu_tanh(in[0]); });
+  op(out, "silu", {x}, [](In in) { return silu(in[0]); });
+  op(out, "sigmoid", {x}, [](In in) { return sigmoid(in[0]); });
+  op(out, "tanh", {x}, [](In in) { return tanh(in[0]); });
+  op(out, "relu", {x}, [](In in) { return relu(in[0]); });
+  op(out, "mul", {x, x}, [](In in) { return in[0] * in[1]; });
+  op(out, "dropout", {x}, [](In in) { return dropout(in[0], 0.1); });
+  op(out, "softmax", {x}, [](In in) { return softmax(in[0]); });
+  op(out, "residual", {stream, branch}, [](In in) { return in[0] + in[1]; });
+  const auto autocast = [dtype](const auto& call) {
+    return [dtype, call](In in) {
+      ThreadStateScope scope;
+      if (dtype != float32) thread_state().autocast = dtype;
+      return call(in);
+    };
+  };
+  op(out, "layer_norm", {stream, weight, bias},
+     autocast([](In in) { return layer_norm(in[0], in[1], in[2]); }));
+  op(out, "rms_norm", {stream, weight}, autocast([](In in) { return rms_norm(in[0], in[1]); }));
+
+  const Tensor targets = from_values(std::vector<double>(2048, 3), {2048}, int32);
+  const Tensor logits = leaf(random({512, 16384}, dtype)),
+               few = from_values(std::vector<double>(512, 3), {512}, int32);
+  op(out, "cross_entropy", {logits, few}, [](In in) { return cross_entropy(in[0], in[1]); });
+  const Tensor table = leaf(random({4096, 384}, float32));
+  op(out, "embedding", {table, targets}, [](In in) { return embedding(in[0], in[1]); });
+}
+
 }  // namespace
 }  // namespace halftone
 
-int main() {
+int main(int count, char** arguments) {
   using namespace halftone;
   const char* policy = std::getenv("OMP_WAIT_POLICY");
-  Json report{{"threads", thread_count()},
-              {"omp_wait_policy", policy ? policy : "unset"},
-              {"matmul", Json::array()},
-              {"convolution", Json::array()},
-              {"memory_bound", Json::array()}};
+  Json report{{"threads", thread_count()},     {"omp_wait_policy", policy ? policy : "unset"},
+              {"matmul", Json::array()},       {"convolution", Json::array()},
+              {"memory_bound", Json::array()}, {"ops", Json::array()}};
+  const bool only_ops = count > 1 && std::string_view(arguments[1]) == "ops";
+  const int threads = thread_count();
+  for (const DType dtype : {float32, bfloat16, float16})
+    for (const int used : {1, threads}) {
+      set_thread_count(used);
+      ops(report["ops"], dtype);
+    }
+  set_thread_count(threads);
+  if (only_ops) {
+    fmt::print("{}\n", report.dump(2));
+    return 0;
+  }
   for (const DType dtype : {float32, bfloat16, float16}) {
     for (const auto& [in, out] : {std::pair{784, 512}, {512, 512}, {512, 10}, {6272, 256}})
       linear(report["matmul"], "mlp", 128, in, out, dtype);

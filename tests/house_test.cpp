@@ -76,7 +76,7 @@ std::string floor_of_include(const std::string& include) {
                                                                            {"optimizer", "amp"},
                                                                            {"step", "amp"},
                                                                            {"warning", "base"},
-                                                                           {"casting", "op"},
+
                                                                            {"models", "nn"},
                                                                            {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
