@@ -10,6 +10,10 @@ namespace halftone::cpu {
 
 void batch_norm_forward(const KernelCall& call);
 void batch_norm_backward(const KernelCall& call);
+void layer_norm_forward(const KernelCall& call);
+void layer_norm_backward(const KernelCall& call);
+void rms_norm_forward(const KernelCall& call);
+void rms_norm_backward(const KernelCall& call);
 void max_pool2d_forward(const KernelCall& call);
 void max_pool2d_backward(const KernelCall& call);
 void avg_pool2d_forward(const KernelCall& call);
