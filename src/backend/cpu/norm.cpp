@@ -54,8 +54,6 @@ struct Moments {
   float mean = 0, rest = 0, inverse = 0;
 };
 
-inline bool in_range(double sum) { return sum == 0 || (std::abs(sum) < 1e37 && std::abs(sum) > 1e-25); }
-
 template <bool kCentred, class X>
 [[gnu::always_inline]] inline Moments moments(const typename X::Code* x, std::int64_t width, double epsilon) {
   const auto n = static_cast<double>(width);
@@ -73,7 +71,8 @@ template <bool kCentred, class X>
       &differences, &squares);
   mean = kCentred ? double{about} + double{differences} / n : 0;
   variance = double{squares} / n - (kCentred ? double{differences} / n * (double{differences} / n) : 0);
-  if (!in_range(double{sum}) || !in_range(double{squares}) || variance < 0) {
+  // Squares that underflowed matter only if nothing larger stands beside them.
+  if (!(std::abs(sum) < 1e37f && squares < 1e37f && variance >= 0 && variance + epsilon > 1e-25)) {
     mean = variance = 0;
     if (kCentred)
       for (std::int64_t i = 0; i < width; ++i) mean += double{X::load(x[i])} / n;
