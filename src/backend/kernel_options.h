@@ -26,6 +26,13 @@ struct BatchNormOptions {
   double epsilon;
 };
 
+// "layer_norm.forward":  in {x (.., width), weight, bias}; out {y}. "rms_norm.forward": in {x, weight}; out
+// {y}. "layer_norm.backward": in {x, weight, dy}; out {dx, dweight, dbias}, the last two float32 (width).
+// "rms_norm.backward":   in {x, weight, dy}; out {dx, dweight}.
+struct NormOptions {
+  double epsilon;
+};
+
 // "max_pool2d.forward":  in {x (batch, height, width, C)}; out {y, argmax}: uint8, the index within the
 // window,
 //                        row-major; of equal maxima the first wins, and a NaN wins over all.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cross_entropy: the mean over counting rows of  ln sum_j exp(x_j - m) - (x_t - m),  m = max_j x_j, in logits
-// form so that no probability is ever rounded;  dx_j = dy (softmax(x)_j - [j = t]) / rows. A row of -infinity
-// alone has the loss infinity, as any masked target has, and zero gradients.
+// cross_entropy: the mean over counting rows of  l - sum_j q_j x_j + z l^2,  l = ln sum_j exp(x_j), with the
+// target distribution q_j = (1 - e) [j = t] + e / classes (label smoothing e) and the z-loss z. In logits
+// form, relative to the largest logit, so that no probability is ever rounded; dx_j = dy (softmax(x)_j (1 + 2
+// z l) - q_j) / rows. A row of -infinity alone has the loss infinity, as any masked target has, and zero
+// gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -21,64 +24,86 @@ namespace {
 struct Options {
   std::int32_t ignore_index;
   double share;  // 1 / number of rows that count, 0 if there are none
+  double label_smoothing = 0, z_loss = 0;
+
+  std::array<double, 4> parameters() const {
+    return {static_cast<double>(ignore_index), label_smoothing, z_loss, share};
+  }
 };
 
 template <class Real>
-double exp_sum(std::span<const Real> x, Real peak) {
-  double total = 0;
-  for (const Real v : x) total += double{std::exp(v - peak)};
-  return total;
+[[gnu::always_inline]] inline double exp_sum(std::span<const Real> x, Real peak) {
+  return row_sum<Real>(x.size(), [&](std::size_t j) { return math::exp(x[j] - peak); });
 }
 
-// in: logits, target; out: the row's loss. parameters: ignore index.
+// in: logits, target; out: the row's loss. parameters: ignore index, label smoothing, z-loss.
 constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto x = r.in[0];
   const Real target = r.in[1][0];
   r.out[0][0] = 0;
   if (target == r.parameters[0]) return;
-  if (all_masked(x)) {
+  const Real peak = row_peak(x);
+  if (peak == -std::numeric_limits<Real>::infinity()) {
     r.out[0][0] = std::numeric_limits<Real>::infinity();
     return;
   }
-  const Real peak = *std::max_element(x.begin(), x.end());
-  r.out[0][0] =
-      static_cast<Real>(std::log(exp_sum(x, peak)) - double{x[static_cast<std::size_t>(target)] - peak});
+  const double smoothing = double{r.parameters[1]}, log_total = std::log(exp_sum(x, peak)),
+               l = log_total + double{peak};
+  double loss = log_total - (1 - smoothing) * double{x[static_cast<std::size_t>(target)] - peak};
+  if (smoothing > 0)
+    loss -= smoothing / static_cast<double>(x.size()) *
+            row_sum<Real>(x.size(), [&](std::size_t j) { return x[j] - peak; });
+  r.out[0][0] = static_cast<Real>(loss + double{r.parameters[2]} * l * l);
 });
 
-// in: logits, target, dy; out: dx. parameters: ignore index, share.
+// in: logits, target, dy; out: dx. parameters: ignore index, label smoothing, z-loss, share.
 constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto x = r.in[0];
-  const auto dx = r.out[0];
-  const Real target = r.in[1][0], dy = r.in[2][0] * r.parameters[1];
-  if (target == r.parameters[0] || all_masked(x)) {
-    std::fill(dx.begin(), dx.end(), Real(0));
+  Real* dx = r.out[0].data();
+  const Real target = r.in[1][0], dy = r.in[2][0] * r.parameters[3], peak = row_peak(x);
+  if (target == r.parameters[0] || peak == -std::numeric_limits<Real>::infinity()) {
+    std::fill_n(dx, x.size(), Real(0));
     return;
   }
-  const Real peak = *std::max_element(x.begin(), x.end());
-  const auto inverse = static_cast<Real>(1 / exp_sum(x, peak));
-  for (std::size_t j = 0; j < x.size(); ++j)
-    dx[j] = dy * (std::exp(x[j] - peak) * inverse - (static_cast<Real>(j) == target ? Real(1) : Real(0)));
+  const double smoothing = double{r.parameters[1]};
+  const Real* logits = x.data();
+  const double total =
+      row_sum<Real>(x.size(), [=](std::size_t j) { return dx[j] = math::exp(logits[j] - peak); });
+  const double l = std::log(total) + double{peak};
+  const auto factor = static_cast<Real>((1 + 2 * double{r.parameters[2]} * l) / total),
+             every = static_cast<Real>(smoothing / static_cast<double>(x.size()));
+  const auto t = static_cast<std::size_t>(target);
+  const Real of_target = dy * (dx[t] * factor - every - static_cast<Real>(1 - smoothing));
+  for (std::size_t j = 0; j < x.size(); ++j) dx[j] = dy * (dx[j] * factor - every);
+  dx[t] = of_target;
 });
 
 Tensor rows_of(const Tensor& x, std::int64_t width) {
   return x.view({width == 0 ? 0 : x.count() / width, width}, {width, 1}, x.offset());
 }
 
-// (softmax(x) - [j = t]) dy / rows, where the row counts.
+// (softmax(x) (1 + 2 z l) - q) dy / rows, where the row counts.
 std::vector<Tensor> differentiate(const DifferentiateCall& call) {
-  const auto& [ignore_index, share] = call.as<Options>();
+  const Options& options = call.as<Options>();
   const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
-  Tensor hot = zeros(logits.shape(), uint8), counts = zeros(logits.shape(), uint8);
   const std::int64_t classes = logits.size(-1);
+  const double every = options.label_smoothing / static_cast<double>(classes);
+  std::vector<double> q(static_cast<std::size_t>(logits.count()), every);
+  Tensor counts = zeros(logits.shape(), uint8);
   const auto* target = targets.data<std::int32_t>();
-  auto* is_target = hot.mutable_data<std::uint8_t>();
   auto* row_counts = counts.mutable_data<std::uint8_t>();
   for (std::int64_t row = 0; row < targets.count(); ++row) {
-    if (target[row] == ignore_index) continue;
-    is_target[row * classes + target[row]] = 1;
+    if (target[row] == options.ignore_index) continue;
+    q[static_cast<std::size_t>(row * classes + target[row])] += 1 - options.label_smoothing;
     std::fill_n(row_counts + row * classes, classes, std::uint8_t{1});
   }
-  return {select((softmax(logits) - hot) * scale(call.gradient, share), counts)};
+  Tensor p = softmax(logits);
+  if (options.z_loss > 0) {
+    const Tensor l = mean(logits - log_softmax(logits), {-1}, true);
+    p = p * (constant(1, l) + scale(l, 2 * options.z_loss));
+  }
+  return {select((p - from_values(q, logits.shape(), logits.dtype())) * scale(call.gradient, options.share),
+                 counts)};
 }
 
 const Op cross_entropy_op{
@@ -92,7 +117,7 @@ const Op cross_entropy_op{
           const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
           const Tensor in[] = {rows_of(logits, logits.size(-1)), rows_of(targets, 1)};
           const Tensor losses({targets.count(), 1}, call.result);
-          const double parameters[] = {static_cast<double>(options.ignore_index)};
+          const auto parameters = options.parameters();
           call.backend.rowwise(kForward, in, std::span(&losses, 1), parameters);
           Tensor loss({}, call.result);
           call.backend.reduce(Reduction::sum, losses, loss.view({1, 1}, {1, 1}, 0), options.share);
@@ -106,14 +131,16 @@ const Op cross_entropy_op{
           const Tensor in[] = {rows_of(logits, logits.size(-1)), rows_of(targets, 1),
                                call.gradient.view({1}, {1}, call.gradient.offset())};
           const Tensor out = rows_of(dx, dx.size(-1));
-          const double parameters[] = {static_cast<double>(options.ignore_index), options.share};
+          const auto parameters = options.parameters();
           call.backend.rowwise(kBackward, in, std::span(&out, 1), parameters);
           call.gradients.deliver(0, std::move(dx));
         },
     .examples =
         [] {
-          return std::vector<Example>{{{{{6, 5}, -4, 4}, {{6}, 0, 5, int32, false}}, Options{-100, 1.0 / 6}},
-                                      {{{{2, 3, 4}, -4, 4}, {{2, 3}, 0, 4, int32, false}}, Options{1, 0.25}}};
+          return std::vector<Example>{
+              {{{{6, 5}, -4, 4}, {{6}, 0, 5, int32, false}}, Options{-100, 1.0 / 6}},
+              {{{{2, 3, 4}, -4, 4}, {{2, 3}, 0, 4, int32, false}}, Options{1, 0.25}},
+              {{{{5, 70}, -4, 4}, {{5}, 0, 70, int32, false}}, Options{-100, 0.2, 0.1, 0.05}}};
         },
     .differentiate = differentiate,
 };
@@ -132,6 +159,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOp
     throw ShapeError("cross_entropy",
                      "logits " + to_string(logits.shape()) + ", targets " + to_string(targets.shape()),
                      "contiguous logits (.., classes) and targets (..)");
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    throw ValueError("cross_entropy", fmt::format("label_smoothing {}", options.label_smoothing), "0 to 1");
+  if (!(options.z_loss >= 0 && std::isfinite(options.z_loss)))
+    throw ValueError("cross_entropy", fmt::format("z_loss {}", options.z_loss), "a finite number, 0 or more");
   std::int64_t counting = 0;
   const auto* target = targets.data<std::int32_t>();
   for (std::int64_t i = 0; i < targets.count(); ++i) {
@@ -143,7 +174,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOp
     ++counting;
   }
   return apply(cross_entropy_op, {logits, targets},
-               Options{ignore_index, counting == 0 ? 0 : 1.0 / static_cast<double>(counting)});
+               Options{ignore_index, counting == 0 ? 0 : 1.0 / static_cast<double>(counting),
+                       options.label_smoothing, options.z_loss});
 }
 
 }  // namespace halftone

@@ -16,13 +16,12 @@ namespace {
 
 constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto x = r.in[0];
-  if (all_masked(x)) {
+  const Real peak = row_peak(x);
+  if (peak == -std::numeric_limits<Real>::infinity()) {
     std::copy(x.begin(), x.end(), r.out[0].begin());
     return;
   }
-  const Real peak = *std::max_element(x.begin(), x.end());
-  double total = 0;
-  for (const Real v : x) total += double{std::exp(v - peak)};
+  const double total = row_sum<Real>(x.size(), [&](std::size_t i) { return math::exp(x[i] - peak); });
   const auto shift = static_cast<Real>(std::log(total));
   for (std::size_t i = 0; i < x.size(); ++i) r.out[0][i] = x[i] - peak - shift;
 });
@@ -33,9 +32,8 @@ constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r)
     std::fill(r.out[0].begin(), r.out[0].end(), Real(0));
     return;
   }
-  double total = 0;
-  for (const Real g : dy) total += double{g};
-  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = dy[i] - std::exp(y[i]) * static_cast<Real>(total);
+  const double total = row_sum<Real>(dy.size(), [&](std::size_t i) { return dy[i]; });
+  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = dy[i] - math::exp(y[i]) * static_cast<Real>(total);
 });
 
 const Op log_softmax_op{

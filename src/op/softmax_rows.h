@@ -3,7 +3,8 @@
 // The row arithmetic of softmax, used by softmax and attention, and what all of its kind call masked:
 //   y_i = exp(x_i - m) / sum_j exp(x_j - m),  m = max_j x_j;   dx = y (dy - <y, dy>).
 // Subtracting the maximum keeps every exponent at or below zero. A row without a finite maximum (all keys
-// masked by -infinity) gives zeros, and zero gradients, instead of NaN. Sums are carried in double.
+// masked by -infinity) gives zeros, and zero gradients, instead of NaN. Sums are carried in double
+// across runs.
 #pragma once
 
 #include <algorithm>
@@ -16,30 +17,62 @@
 
 namespace halftone {
 
+// term(i) for i in [0, count), added up in lanes over runs of kRun, and the runs in double. A fixed order
+// that a compiler can turn into vectors of any width.
+template <class Real, class Term>
+[[gnu::always_inline]] inline double row_sum(std::size_t count, const Term& term) {
+  constexpr std::size_t kLanes = 32, kRun = 4096;
+  double total = 0;
+  for (std::size_t begin = 0; begin < count; begin += kRun) {
+    const std::size_t end = std::min(count, begin + kRun);
+    Real lanes[kLanes] = {};
+    std::size_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+      for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += term(i + l);
+    for (std::size_t l = 0; i + l < end; ++l) lanes[l] += term(i + l);
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    total += double{lanes[0]};
+  }
+  return total;
+}
+
+// The largest of factor x_i; NaN if one of them is.
+template <class Real>
+[[gnu::always_inline]] inline Real row_peak(std::span<const Real> x, Real factor = 1) {
+  constexpr std::size_t kLanes = 32;
+  constexpr Real kLeast = -std::numeric_limits<Real>::infinity();
+  Real lanes[kLanes];
+  for (Real& lane : lanes) lane = kLeast;
+  const auto larger = [](Real a, Real b) { return a > b || a != a ? a : b; };
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes)
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
+  for (std::size_t l = 0; i + l < x.size(); ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
+  Real peak = kLeast;
+  for (const Real lane : lanes) peak = larger(peak, lane);
+  return peak;
+}
+
 // Nothing is left of the row: every element is -infinity.
 template <class Real>
-bool all_masked(std::span<const Real> row) {
-  return std::all_of(row.begin(), row.end(),
-                     [](Real v) { return v == -std::numeric_limits<Real>::infinity(); });
+[[gnu::always_inline]] inline bool all_masked(std::span<const Real> row) {
+  return row_peak(row) == -std::numeric_limits<Real>::infinity();
 }
 
 // y = softmax(factor x) over the first `keys` elements; the rest gets zeros.
 template <class Real>
 void softmax_prefix(std::span<const Real> x, std::span<Real> y, Real factor, std::size_t keys) {
-  Real peak = -std::numeric_limits<Real>::infinity();
-  bool nan = false;
-  for (std::size_t i = 0; i < keys; ++i) {
-    peak = x[i] * factor > peak ? x[i] * factor : peak;
-    nan |= std::isnan(x[i]);
-  }
-  double total = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const bool counts = i < keys && (nan || peak != -std::numeric_limits<Real>::infinity());
-    y[i] = counts ? std::exp(x[i] * factor - peak) : Real(0);
-    total += double{y[i]};
-  }
-  if (total == 0) return;
-  for (std::size_t i = 0; i < keys; ++i) y[i] = static_cast<Real>(double{y[i]} / total);
+  const Real peak = row_peak(x.first(keys), factor);
+  const bool masked = peak == -std::numeric_limits<Real>::infinity();
+  if (masked) keys = 0;
+  Real* to = y.data();
+  const Real* from = x.data();
+  const double total =
+      row_sum<Real>(keys, [=](std::size_t i) { return to[i] = math::exp(from[i] * factor - peak); });
+  const auto inverse = static_cast<Real>(1 / total);
+  for (std::size_t i = 0; i < keys; ++i) to[i] *= inverse;
+  for (std::size_t i = keys; i < y.size(); ++i) to[i] = 0;
 }
 
 // parameters: factor on x; 1 if causal; number of queries (row r is query r mod queries).
@@ -55,10 +88,8 @@ inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Rea
 // in: y, dy; out: dx. parameters: factor.
 inline constexpr RowFormula kSoftmaxGradient = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto y = r.in[0], dy = r.in[1];
-  double dot = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) dot += double{y[i]} * double{dy[i]};
-  for (std::size_t i = 0; i < y.size(); ++i)
-    r.out[0][i] = y[i] * (dy[i] - static_cast<Real>(dot)) * r.parameters[0];
+  const auto dot = static_cast<Real>(row_sum<Real>(y.size(), [&](std::size_t i) { return y[i] * dy[i]; }));
+  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = y[i] * (dy[i] - dot) * r.parameters[0];
 });
 
 }  // namespace halftone

@@ -13,6 +13,10 @@ namespace {
 TEST(Kernels, EveryNameFindsItsOwnKernel) {
   EXPECT_EQ(cpu::find_kernel("batch_norm.forward"), cpu::batch_norm_forward);
   EXPECT_EQ(cpu::find_kernel("batch_norm.backward"), cpu::batch_norm_backward);
+  EXPECT_EQ(cpu::find_kernel("layer_norm.forward"), cpu::layer_norm_forward);
+  EXPECT_EQ(cpu::find_kernel("layer_norm.backward"), cpu::layer_norm_backward);
+  EXPECT_EQ(cpu::find_kernel("rms_norm.forward"), cpu::rms_norm_forward);
+  EXPECT_EQ(cpu::find_kernel("rms_norm.backward"), cpu::rms_norm_backward);
   EXPECT_EQ(cpu::find_kernel("max_pool2d.forward"), cpu::max_pool2d_forward);
   EXPECT_EQ(cpu::find_kernel("max_pool2d.backward"), cpu::max_pool2d_backward);
   EXPECT_EQ(cpu::find_kernel("avg_pool2d.forward"), cpu::avg_pool2d_forward);
