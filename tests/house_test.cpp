@@ -66,7 +66,7 @@ std::string floor_of_include(const std::string& include) {
       {"loss_scale", "amp"},    {"optimizer", "amp"},
       {"step", "amp"},          {"warning", "base"},
       {"casting", "op"},        {"models", "nn"},
-      {"halftone", "cli"}};
+      {"tokenizer", "data"},    {"halftone", "cli"}};
   if (include.rfind("halftone/", 0) != 0) return include.substr(0, include.find('/'));
   const std::string stem = fs::path(include).stem();
   for (const auto& [header, floor] : renamed)

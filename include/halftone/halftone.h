@@ -21,5 +21,6 @@
 #include "halftone/report.h"
 #include "halftone/scalar.h"
 #include "halftone/tensor.h"
+#include "halftone/tokenizer.h"
 #include "halftone/train.h"
 #include "halftone/warning.h"
