@@ -37,21 +37,9 @@ void take_out(std::string_view text, const std::vector<AddedToken>& added, OnTex
   if (done < text.size()) on_text(text.substr(done));
 }
 
-std::string normalize(const TokenizerModel& model, std::string_view text) {
-  std::string out(text);
-  if (model.prepend_first) out = model.prepend + out;
-  for (const auto& rule : model.replace) out = replace_all(out, rule.first, rule.second);
-  return model.prepend_first ? out : model.prepend + out;
-}
-
 class Encoder {
  public:
-  explicit Encoder(const TokenizerModel& model) : model_(model) {
-    for (AddedToken token : model.normalized_added) {
-      token.content = normalize(model, token.content);
-      normalized_added_.push_back(token);
-    }
-  }
+  explicit Encoder(const TokenizerModel& model) : model_(model) {}
 
   std::vector<std::int32_t> encode(std::string_view text) {
     const auto token = [&](std::int32_t id) { ids_.push_back(id); };
@@ -60,7 +48,7 @@ class Encoder {
         [&](std::string_view part) {
           const std::string normal = normalize(model_, part);
           take_out(
-              normal, normalized_added_, [&](std::string_view rest) { split(rest, 0); }, token);
+              normal, model_.normalized_added, [&](std::string_view rest) { split(rest, 0); }, token);
         },
         token);
     return std::move(ids_);
@@ -86,12 +74,18 @@ class Encoder {
 
   static constexpr std::size_t kLongestKept = 64;  // words repeat, long pieces do not
   const TokenizerModel& model_;
-  std::vector<AddedToken> normalized_added_;
   std::vector<std::int32_t> ids_;
   std::unordered_map<std::string, std::vector<std::int32_t>> kept_;
 };
 
 }  // namespace
+
+std::string normalize(const TokenizerModel& model, std::string_view text) {
+  std::string out(text);
+  if (model.prepend_first) out = model.prepend + out;
+  for (const auto& rule : model.replace) out = replace_all(out, rule.first, rule.second);
+  return model.prepend_first ? out : model.prepend + out;
+}
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;

@@ -85,6 +85,12 @@ class Reader {
       model_.unknown = id_of(unknown.get<std::string>());
     if (const Json added = all.value("added_tokens", Json()); !added.is_null())
       for (const Json& token : added) add(token);
+    // Tokens sought in normalized text are normalized themselves, and decoded as others are.
+    for (AddedToken& token : model_.normalized_added) {
+      token.content = normalize(model_, token.content);
+      place(token.id, token.content);
+      model_.is_added[static_cast<std::size_t>(token.id)] = false;
+    }
     model_.name = model_.byte_level
                       ? model_.merges.empty() && model_.tokens.size() == 256 ? "bytes" : "byte-level bpe"
                   : model_.byte_fallback ? "byte-fallback bpe"

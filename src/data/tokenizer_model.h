@@ -61,6 +61,9 @@ inline constexpr std::string_view kGpt2Pattern =
 // The ids of one piece, appended to `ids`: merges in the order of their ranks, leftmost first.
 void append_piece(const TokenizerModel& model, std::string_view piece, std::vector<std::int32_t>& ids);
 
+// What the normalizer makes of a text.
+std::string normalize(const TokenizerModel& model, std::string_view text);
+
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 // Bytes as the printable characters by which byte-level files name them, and back (false: not such a name).
