@@ -11,6 +11,7 @@ packages=(
   libfmt-dev libcli11-dev           # text formatting; the command line
   libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev  # configuration, records, compressed data
   libmpfr-dev                       # decimal text rounded once, from its digits; in tests every rounding's oracle
+  libpcre2-dev                      # regular expressions with Unicode classes, for tokenizers
   libgtest-dev libgmock-dev         # tests
   dataset-fashion-mnist             # 60,000 + 10,000 real images
   bible-kjv                         # 4.4 MB of real text

@@ -22,6 +22,7 @@
 #include "halftone/report.h"
 #include "halftone/scalar.h"
 #include "halftone/tensor.h"
+#include "halftone/tokenizer.h"
 #include "halftone/train.h"
 #include "halftone/warning.h"
 #include "halftone/weights.h"

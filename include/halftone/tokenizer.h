@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text as token ids: bytes, byte pair encoding, and the tokenizer.json files of Hugging Face's `tokenizers`.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halftone::data {
+
+struct TokenizerModel;  // src/data/tokenizer_model.h
+
+// A shared handle: copies are cheap and may be used from several threads at once.
+class Tokenizer {
+ public:
+  Tokenizer();  // bytes()
+  explicit Tokenizer(std::shared_ptr<const TokenizerModel> model);
+
+  // Each byte is its own token: 256 of them.
+  static Tokenizer bytes();
+
+  // Byte pair encoding of bytes, trained on `text`: 256 bytes, then the pair that is most frequent inside the
+  // pieces of GPT-2's split, again and again (of equally frequent pairs that of the smallest ids) until the
+  // vocabulary has that size or no pair is left. Throws ValueError for a vocabulary below 256.
+  static Tokenizer train_bpe(std::string_view text, std::int64_t vocabulary);
+
+  // Reads a tokenizer.json with a BPE model: GPT-2's, Llama 3's and Llama 2's kinds. Throws FileError if it
+  // is malformed, Unsupported if it has a part that would change ids and that is not known here.
+  static Tokenizer load(const std::filesystem::path& file);
+
+  // Writes a tokenizer.json that load and `tokenizers` read.
+  void save(const std::filesystem::path& file) const;
+
+  // Any bytes. Tokens for the start or end of a text are not added. Special tokens written in the text become
+  // theirs, as in `tokenizers`. Throws ValueError for a part that the vocabulary has no token for.
+  std::vector<std::int32_t> encode(std::string_view text) const;
+
+  // The text of ids, special tokens included. Byte-level: decode(encode(x)) is x for any bytes. Throws
+  // ValueError for an id that is not in the vocabulary.
+  std::string decode(std::span<const std::int32_t> ids) const;
+
+  // What one token is in the middle of a text.
+  std::string bytes(std::int32_t id) const;
+
+  std::int64_t vocabulary() const;  // the largest id, plus 1
+  const std::string& name()
+      const;  // "bytes", "bpe" or the file's kind: "byte-level bpe", "byte-fallback bpe"
+
+ private:
+  std::shared_ptr<const TokenizerModel> model_;
+};
+
+}  // namespace halftone::data

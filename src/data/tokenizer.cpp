@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From text to ids and back: added tokens are taken out, what is left is normalized, split and merged.
+#include "halftone/tokenizer.h"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "data/tokenizer_model.h"
+#include "halftone/error.h"
+
+namespace halftone::data {
+
+namespace {
+
+// Calls text(part) and token(id) for the stretches of a text, in order; of several tokens at one place the
+// longest is taken.
+template <class OnText, class OnToken>
+void take_out(std::string_view text, const std::vector<AddedToken>& added, OnText on_text, OnToken on_token) {
+  std::size_t done = 0;
+  for (std::size_t i = 0; !added.empty() && i < text.size();) {
+    const AddedToken* best = nullptr;
+    for (const AddedToken& token : added)
+      if (text.substr(i).starts_with(token.content) &&
+          (best == nullptr || token.content.size() > best->content.size()))
+        best = &token;
+    if (best == nullptr) {
+      ++i;
+      continue;
+    }
+    if (i > done) on_text(text.substr(done, i - done));
+    on_token(best->id);
+    i = done = i + best->content.size();
+  }
+  if (done < text.size()) on_text(text.substr(done));
+}
+
+class Encoder {
+ public:
+  explicit Encoder(const TokenizerModel& model) : model_(model) {}
+
+  std::vector<std::int32_t> encode(std::string_view text) {
+    const auto token = [&](std::int32_t id) { ids_.push_back(id); };
+    take_out(
+        text, model_.raw_added,
+        [&](std::string_view part) {
+          const std::string normal = normalize(model_, part);
+          take_out(
+              normal, model_.normalized_added, [&](std::string_view rest) { split(rest, 0); }, token);
+        },
+        token);
+    return std::move(ids_);
+  }
+
+ private:
+  void split(std::string_view text, std::size_t step) {
+    if (step == model_.splits.size()) return piece(text);
+    const SplitStep& how = model_.splits[step];
+    std::string with_space;
+    if (how.add_prefix_space && !text.starts_with(' ')) text = with_space = " " + std::string(text);
+    std::vector<std::string_view> pieces;
+    how.regex.split(text, pieces);
+    for (const std::string_view part : pieces) split(part, step + 1);
+  }
+
+  void piece(std::string_view text) {
+    if (text.size() > kLongestKept) return append_piece(model_, text, ids_);
+    const auto [found, is_new] = kept_.try_emplace(std::string(text));
+    if (is_new) append_piece(model_, text, found->second);
+    ids_.insert(ids_.end(), found->second.begin(), found->second.end());
+  }
+
+  static constexpr std::size_t kLongestKept = 64;  // words repeat, long pieces do not
+  const TokenizerModel& model_;
+  std::vector<std::int32_t> ids_;
+  std::unordered_map<std::string, std::vector<std::int32_t>> kept_;
+};
+
+}  // namespace
+
+std::string normalize(const TokenizerModel& model, std::string_view text) {
+  std::string out(text);
+  if (model.prepend_first) out = model.prepend + out;
+  for (const auto& rule : model.replace) out = replace_all(out, rule.first, rule.second);
+  return model.prepend_first ? out : model.prepend + out;
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (std::size_t at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    out.append(text.substr(0, at)).append(to);
+    text.remove_prefix(at + from.size());
+  }
+  return out.append(text);
+}
+
+Tokenizer::Tokenizer() : Tokenizer(bytes()) {}
+Tokenizer::Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::move(model)) {}
+
+Tokenizer Tokenizer::bytes() {
+  static const auto model = std::make_shared<const TokenizerModel>(train_model("", 256));
+  return Tokenizer(model);
+}
+
+Tokenizer Tokenizer::train_bpe(std::string_view text, std::int64_t vocabulary) {
+  return Tokenizer(std::make_shared<const TokenizerModel>(train_model(text, vocabulary)));
+}
+
+Tokenizer Tokenizer::load(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw FileError(file.string(), "no readable file", "a tokenizer.json", "its path");
+  return Tokenizer(std::make_shared<const TokenizerModel>(parse_tokenizer(file.string(), text)));
+}
+
+void Tokenizer::save(const std::filesystem::path& file) const {
+  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
+  stream << model_->json;
+  stream.close();
+  if (!stream) throw FileError(file.string(), "a file that cannot be written", "a folder with room for it");
+}
+
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
+  return Encoder(*model_).encode(text);
+}
+
+std::string Tokenizer::bytes(std::int32_t id) const {
+  const auto at = static_cast<std::size_t>(id);
+  if (id < 0 || at >= model_->tokens.size() || !model_->known[at])
+    throw ValueError("tokenizer", fmt::format("the id {}", id),
+                     fmt::format("an id below {} that has a token", vocabulary()));
+  const std::string& token = model_->tokens[at];
+  if (model_->is_added[at] || model_->byte_level) return token;
+  if (model_->byte_fallback && token.size() == 6 && token.starts_with("<0x") && token.back() == '>' &&
+      token.find_first_not_of("0123456789ABCDEF", 3) == 5)
+    return std::string(1, static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16)));
+  std::string text = token;
+  for (const auto& rule : model_->put_back) text = replace_all(text, rule.first, rule.second);
+  return text;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
+  std::string text;
+  for (const std::int32_t id : ids) text += bytes(id);
+  for (std::size_t i = 0; i < model_->strip_start && text.starts_with(model_->strip); ++i)
+    text.erase(0, model_->strip.size());
+  return text;
+}
+
+std::int64_t Tokenizer::vocabulary() const { return static_cast<std::int64_t>(model_->tokens.size()); }
+const std::string& Tokenizer::name() const { return model_->name; }
+
+}  // namespace halftone::data
