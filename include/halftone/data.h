@@ -97,9 +97,6 @@ Batch gather_images(const ImageSet& set, const std::vector<std::int32_t>& order,
 std::string load_text(const std::filesystem::path& file);
 // 4.4 MB, a verse a line, from the command of the Debian package bible-kjv. Throws FileError naming it.
 std::string king_james_bible();
-// A byte is a token, of a vocabulary of 256; and back. Throws ValueError for a token that is no byte.
-std::vector<std::int32_t> bytes_as_tokens(std::string_view text);
-std::string tokens_as_bytes(std::span<const std::int32_t> tokens);
 // A file of little-endian uint16. Throws FileError for an odd length, and for a token that is not below
 // `vocabulary` (0: any).
 std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::int32_t vocabulary = 0);

@@ -63,7 +63,9 @@ struct Config {
 
   // Of the task text.
   int steps = 2000;
-  int evaluate_every = 250;  // steps
+  int evaluate_every = 250;         // steps
+  std::string tokenizer = "bytes";  // bytes, bpe (trained on the text), or a tokenizer.json
+  int vocabulary = 4096;            // of bpe
   int context = 256, width = 384, layers = 6, heads = 6;
   int kv_heads = 0;         // of llama: heads of keys and values; 0: as many as heads
   double dropout = 0;       // of gpt2

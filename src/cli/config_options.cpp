@@ -41,6 +41,8 @@ constexpr Help kHelp[] = {
     {"out", "Folder for the results; default: a new one in runs/"},
     {"steps", "Steps of the whole run"},
     {"evaluate_every", "Steps between evaluations on the last tenth of the text"},
+    {"tokenizer", "bytes, bpe (trained on the text), or a tokenizer.json"},
+    {"vocabulary", "Tokens of bpe"},
     {"context", "Tokens that the model sees at most"},
     {"width", "Of the residual stream"},
     {"layers", "Blocks"},

@@ -14,6 +14,7 @@
 #include "halftone/data.h"
 #include "halftone/error.h"
 #include "halftone/models.h"
+#include "halftone/tokenizer.h"
 #include "halftone/weights.h"
 
 namespace halftone::cli {
@@ -24,7 +25,7 @@ constexpr const char* kExamples =
     "  halftone generate --model runs/text-gpt2-bfloat16 --prompt \"In the beginning\"\n"
     "  halftone generate --model runs/text-gpt2-bfloat16 --temperature 0 --tokens 300\n"
     "The folder is that of a run of `halftone train text`, or any with Hugging Face's config.json and\n"
-    "model.safetensors of a GPT-2 or Llama whose tokens are bytes.";
+    "model.safetensors of a GPT-2 or Llama and its tokenizer.json (without one, tokens are bytes).";
 
 struct Options {
   std::string model, prompt = "\n", format = "bfloat16";
@@ -35,22 +36,28 @@ struct Options {
 
 template <class Model>
 void write_text(const Model& model, const Options& options) {
-  if (model.options.vocabulary != 256)
-    throw ValueError("generate", fmt::format("a vocabulary of {} tokens", model.options.vocabulary),
-                     "256: a model of bytes");
+  const std::filesystem::path file = std::filesystem::path(options.model) / "tokenizer.json";
+  const data::Tokenizer tokenizer =
+      std::filesystem::exists(file) ? data::Tokenizer::load(file) : data::Tokenizer::bytes();
+  if (tokenizer.vocabulary() > model.options.vocabulary || tokenizer.vocabulary() < 256)
+    throw ValueError("generate",
+                     fmt::format("{} tokens of the tokenizer and {} of the model", tokenizer.vocabulary(),
+                                 model.options.vocabulary),
+                     "the tokenizer.json that belongs to the model, in its folder");
   models::GenerateOptions how{.max_new_tokens = options.tokens,
                               .temperature = options.temperature,
                               .top_k = options.top_k,
                               .top_p = options.top_p,
                               .seed = options.seed};
-  how.each = [](std::int32_t token) {
-    std::fputc(token, stdout);
+  how.each = [&](std::int32_t token) {
+    const std::string text = tokenizer.bytes(token);
+    std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
     return !stop_requested().load();
   };
   fmt::print("{}", options.prompt);
   amp::autocast(amp::Casting(find_dtype(options.format)),
-                [&] { models::generate(model, data::bytes_as_tokens(options.prompt), how); });
+                [&] { models::generate(model, tokenizer.encode(options.prompt), how); });
   fmt::print("\n");
 }
 

@@ -48,23 +48,6 @@ std::string king_james_bible() {
   return text;
 }
 
-std::vector<std::int32_t> bytes_as_tokens(std::string_view text) {
-  std::vector<std::int32_t> tokens(text.size());
-  std::transform(text.begin(), text.end(), tokens.begin(),
-                 [](char c) { return static_cast<std::int32_t>(static_cast<unsigned char>(c)); });
-  return tokens;
-}
-
-std::string tokens_as_bytes(std::span<const std::int32_t> tokens) {
-  std::string text;
-  for (const std::int32_t token : tokens) {
-    if (token < 0 || token > 255)
-      throw ValueError("tokens_as_bytes", fmt::format("token {}", token), "0 to 255");
-    text += static_cast<char>(token);
-  }
-  return text;
-}
-
 std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::int32_t vocabulary) {
   const std::string bytes = read_file(file);
   if (bytes.empty() || bytes.size() % 2 != 0)

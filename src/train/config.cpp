@@ -45,6 +45,8 @@ const Field kFields[] = {
     {"resume", &Config::resume, 0, 0, false},
     {"steps", &Config::steps, 1, kInt, true, false, "text"},
     {"evaluate_every", &Config::evaluate_every, 1, kInt, true, false, "text"},
+    {"tokenizer", &Config::tokenizer, 0, 0, true, false, "text"},
+    {"vocabulary", &Config::vocabulary, 256, 65536, true, false, "text"},
     {"context", &Config::context, 1, 1 << 20, true, false, "text"},
     {"width", &Config::width, 1, 1 << 16, true, false, "text"},
     {"layers", &Config::layers, 1, 1 << 10, true, false, "text"},
@@ -177,7 +179,7 @@ std::string complaint(const Field& field, const Config& config) {
       to_string(field, config) != to_string(field, Config{}))
     return fmt::format("nothing: it means something for the task {} only", field.task);
   if (const auto* text = std::get_if<std::string Config::*>(&field.member)) {
-    if (field.name == "prompt") return "";
+    if (field.name == "prompt" || field.name == "tokenizer") return "";
     if (field.name == "recipe" && amp::find_recipe_if(config.*(*text)) != nullptr) return "";
     const auto names = names_for(field.name, config);
     if (is_one_of(config.*(*text), names)) return "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The task `text`: which byte comes next? An example is a window of the text; the order of an epoch is a
+// The task `text`: which token comes next? An example is a window of the text; the order of an epoch is a
 // random order of all places where a window can begin, so which windows a step sees is a function of seed and
 // position.
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/models.h"
+#include "halftone/tokenizer.h"
 #include "halftone/weights.h"
 #include "train/flops.h"
 #include "train/task.h"
@@ -16,20 +17,43 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::int32_t kVocabulary = 256;  // bytes
 constexpr double kValidationShare = 0.1;
 constexpr std::int64_t kValidationWindows = 160;  // at most: an evaluation must not cost more than training
 
-std::vector<std::int32_t> read_tokens(const std::filesystem::path& file) {
-  if (file.extension() == ".bin") return data::load_tokens(file, kVocabulary);
-  return data::bytes_as_tokens(data::load_text(file));
+data::Tokenizer make_tokenizer(const Config& config, std::string_view text) {
+  if (config.tokenizer == "bytes") return data::Tokenizer::bytes();
+  if (config.tokenizer != "bpe") return data::Tokenizer::load(config.tokenizer);
+  // Of the training part alone: validation must stay what the model has not seen.
+  const double share = 1 - kValidationShare;
+  return data::Tokenizer::train_bpe(
+      text.substr(0, static_cast<std::size_t>(share * static_cast<double>(text.size()))), config.vocabulary);
+}
+
+struct Corpus {
+  data::Tokenizer tokenizer;
+  data::TokenSplit tokens;
+};
+
+Corpus read_corpus(const Config& config) {
+  Corpus corpus;
+  std::vector<std::int32_t> tokens;
+  if (config.data.extension() == ".bin") {
+    corpus.tokenizer = make_tokenizer(config, "");
+    tokens = data::load_tokens(config.data, static_cast<std::int32_t>(corpus.tokenizer.vocabulary()));
+  } else {
+    const std::string text = data::load_text(config.data);
+    corpus.tokenizer = make_tokenizer(config, text);
+    tokens = corpus.tokenizer.encode(text);
+  }
+  corpus.tokens = data::split_tokens(std::move(tokens), kValidationShare, config.context);
+  return corpus;
 }
 
 // The models by their names: how they are made, and what is their head.
 struct Gpt2 {
   using Model = models::Gpt2;
-  static Model make(const Config& config) {
-    return Model({.vocabulary = kVocabulary,
+  static Model make(const Config& config, std::int64_t vocabulary) {
+    return Model({.vocabulary = static_cast<int>(vocabulary),
                   .context = config.context,
                   .width = config.width,
                   .layers = config.layers,
@@ -42,8 +66,8 @@ struct Gpt2 {
 };
 struct Llama {
   using Model = models::Llama;
-  static Model make(const Config& config) {
-    return Model({.vocabulary = kVocabulary,
+  static Model make(const Config& config, std::int64_t vocabulary) {
+    return Model({.vocabulary = static_cast<int>(vocabulary),
                   .context = config.context,
                   .width = config.width,
                   .layers = config.layers,
@@ -60,9 +84,10 @@ class Text : public Task {
  public:
   Text(const Config& config, DType parameter)
       : context_(config.context),
-        text_(data::split_tokens(read_tokens(config.data), kValidationShare, config.context)),
+        corpus_(read_corpus(config)),
+        text_(corpus_.tokens),
         prompt_(config.prompt),
-        model_(Kind::make(config)) {
+        model_(Kind::make(config, corpus_.tokenizer.vocabulary())) {
     nn::to(model_, parameter);
     const auto places = static_cast<std::int64_t>(text_.validation.size()) - 1;
     const std::int64_t windows = std::min(kValidationWindows, places / context_);
@@ -100,7 +125,7 @@ class Text : public Task {
     const auto& o = model_.options;
     return {.unit = "tokens",
             .units_per_example = context_,
-            .bytes_per_unit = 1,
+            .bytes_per_unit = bytes_per_token(),
             .flops_per_unit = transformer_flops(multiplied_weights(), o.layers, o.width, o.context),
             .test_batch = 8};
   }
@@ -112,9 +137,13 @@ class Text : public Task {
   std::string sample(std::uint64_t seed) override {
     const std::string prompt = prompt_.empty() ? "\n" : prompt_;
     models::GenerateOptions options{.max_new_tokens = 100, .temperature = 0.8, .seed = seed};
-    return prompt_ + data::tokens_as_bytes(models::generate(model_, data::bytes_as_tokens(prompt), options));
+    return prompt_ +
+           corpus_.tokenizer.decode(models::generate(model_, corpus_.tokenizer.encode(prompt), options));
   }
-  void export_model(const std::filesystem::path& folder) override { models::save_weights(model_, folder); }
+  void export_model(const std::filesystem::path& folder) override {
+    models::save_weights(model_, folder);
+    corpus_.tokenizer.save(folder / "tokenizer.json");
+  }
 
  private:
   // Elements of the matrices that every token is multiplied by: not those that are looked up.
@@ -125,13 +154,26 @@ class Text : public Task {
     return count;
   }
 
+  // Of the validation text.
+  double bytes_per_token() const {
+    std::vector<std::size_t> lengths(static_cast<std::size_t>(corpus_.tokenizer.vocabulary()), 0);
+    std::size_t bytes = 0;
+    for (const std::int32_t token : text_.validation) {
+      std::size_t& length = lengths[static_cast<std::size_t>(token)];
+      if (length == 0) length = corpus_.tokenizer.bytes(token).size();
+      bytes += length;
+    }
+    return static_cast<double>(bytes) / static_cast<double>(text_.validation.size());
+  }
+
   static std::uint32_t checksum(const std::vector<std::int32_t>& tokens) {
     const auto bytes = static_cast<z_size_t>(tokens.size() * sizeof(tokens[0]));
     return static_cast<std::uint32_t>(adler32_z(1, reinterpret_cast<const Bytef*>(tokens.data()), bytes));
   }
 
   std::int64_t context_;
-  data::TokenSplit text_;
+  Corpus corpus_;
+  const data::TokenSplit& text_;
   std::vector<std::int64_t> validation_starts_;
   std::string prompt_;
   typename Kind::Model model_;

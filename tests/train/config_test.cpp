@@ -181,7 +181,7 @@ TEST(ConfigFields, ADoubleIsWrittenSoThatItReadsBack) {
   Config config;
   config.lr = 0.1;
   config.weight_decay = 1.0 / 3;
-  EXPECT_EQ(config_fields().size(), 32u);
+  EXPECT_EQ(config_fields().size(), 34u);
   for (const Field& field : config_fields()) {
     if (field.name == "lr") {
       EXPECT_EQ(to_string(field, config), "0.1");

@@ -10,6 +10,7 @@
 #include "data/scratch.h"
 #include "halftone/generation.h"
 #include "halftone/gpt2.h"
+#include "halftone/tokenizer.h"
 #include "halftone/weights.h"
 #include "train/task.h"
 
@@ -151,10 +152,29 @@ TEST(TextTask, AFinishedRunLeavesAModelThatGeneratesTheSameText) {
   ASSERT_EQ(samples.size(), 2u);  // after 6 and 12 steps
   const models::Gpt2 model = models::load_gpt2(config.out);
   EXPECT_EQ(model.options.context, 16);
-  const auto prompt = data::bytes_as_tokens(config.prompt);
+  const auto prompt = data::Tokenizer::bytes().encode(config.prompt);
   const auto tokens =
       models::generate(model, prompt, {.max_new_tokens = 100, .temperature = 0.8, .seed = 12});
-  EXPECT_EQ(samples[1], config.prompt + data::tokens_as_bytes(tokens));
+  EXPECT_EQ(samples[1], config.prompt + data::Tokenizer::bytes().decode(tokens));
+}
+
+TEST(TextTask, PairsOfBytesAreTokensOfTheirBytes) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.tokenizer = "bpe";
+  config.vocabulary = 280;
+  config.out = scratch / "run";
+  const RunRecord record = run(config);
+  EXPECT_GT(record.measure.bytes_per_unit, 1.5);
+  EXPECT_NEAR(record.score(), record.epochs.back().test_loss / std::log(2.0) / record.measure.bytes_per_unit,
+              1e-12);
+  const data::Tokenizer trained = data::Tokenizer::load(config.out / "tokenizer.json");
+  EXPECT_LE(trained.vocabulary(), 280);
+  EXPECT_GT(trained.vocabulary(), 256);
+  // The same file, given back.
+  config.tokenizer = (config.out / "tokenizer.json").string();
+  config.out.clear();
+  EXPECT_EQ(losses(run(config)), losses(record));
 }
 
 TEST(TextTask, CheckpointedBlocksGiveTheSameBits) {
