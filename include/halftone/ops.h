@@ -114,8 +114,7 @@ struct CrossEntropyOptions {
   double z_loss = 0;
 };
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options = {});
-// cross_entropy(linear(x, weight), targets) without ever holding all logits: x (.., width), weight (classes,
-// width), targets (..). Rows are taken in chunks; the logits of a chunk are float32.
+// cross_entropy(linear(x, weight), targets): x (.., width), weight (classes, width), targets (..).
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             CrossEntropyOptions options = {});
 Tensor mse_loss(const Tensor& x, const Tensor& target);

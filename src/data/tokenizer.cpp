@@ -59,7 +59,11 @@ class Encoder {
     if (step == model_.splits.size()) return piece(text);
     const SplitStep& how = model_.splits[step];
     std::string with_space;
-    if (how.add_prefix_space && !text.starts_with(' ')) text = with_space = " " + std::string(text);
+    if (how.add_prefix_space && !text.starts_with(' ')) {
+      with_space = ' ';
+      with_space += text;
+      text = with_space;
+    }
     std::vector<std::string_view> pieces;
     how.regex.split(text, pieces);
     for (const std::string_view part : pieces) split(part, step + 1);

@@ -113,7 +113,7 @@ class Text : public Task {
     return data::gather_windows(text_.validation, context_, starts);
   }
 
-  // The head is part of the loss, which never holds all logits.
+  // The head is part of the loss.
   Tensor forward(const Tensor& tokens) const override { return model_.hidden(tokens); }
   Tensor loss(const Tensor& hidden, const Tensor& targets) const override {
     return linear_cross_entropy(hidden, Kind::head(model_), targets);

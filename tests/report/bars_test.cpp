@@ -42,9 +42,11 @@ TEST(Bars, SmallPartsAreMergedAndNothingIsLost) {
   merged = bars();
   merge_small(merged, 3, "rest", false);
   EXPECT_EQ(merged.parts, (std::vector<std::string>{"a", "e", "rest"}));
-  for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_EQ(std::accumulate(merged.rows[i].parts.begin(), merged.rows[i].parts.end(), 0.0),
-              std::accumulate(bars().rows[i].parts.begin(), bars().rows[i].parts.end(), 0.0));
+  const auto total = [](const BarRow& row) {
+    return std::accumulate(row.parts.begin(), row.parts.end(), 0.0);
+  };
+  const StackedBars whole = bars();
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(total(merged.rows[i]), total(whole.rows[i]));
 
   merged = bars();
   merge_small(merged, 5, "rest", true);
