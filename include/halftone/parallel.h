@@ -10,7 +10,7 @@
 
 namespace halftone {
 
-// Threads used by halftone's loops and by oneDNN (they share OpenMP's pool). At least 1.
+// Threads of halftone's loops, inside which oneDNN runs too; of the whole process. At least 1.
 int thread_count();
 void set_thread_count(int count);
 

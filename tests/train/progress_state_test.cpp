@@ -38,7 +38,12 @@ struct Miniature {
     }
   }
   RunParts parts() {
-    return {nn::parameters(layer), {{"buffer", buffer.value}}, optimizer, scaler, record, "data",
+    return {nn::parameters(layer),
+            {{"buffer", buffer.value}},
+            optimizer,
+            scaler,
+            record,
+            "data",
             epoch_seconds,
             1000};
   }

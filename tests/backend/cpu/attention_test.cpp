@@ -26,8 +26,8 @@ Outcome run(DType dtype, DType gradients, Layout layout, Layout results) {
                lengths({2}, int32);
   assign(lengths, {70, 65});
   Outcome r{in_layout(kQueries, dtype, results), Tensor({2, 4, 11, 2}, float32),
-        in_layout(kQueries, gradients, results), in_layout(kKeyShape, gradients, results),
-        in_layout(kKeyShape, gradients, results)};
+            in_layout(kQueries, gradients, results), in_layout(kKeyShape, gradients, results),
+            in_layout(kKeyShape, gradients, results)};
   const std::any options = AttentionKernelOptions{true, 0.25};
   cpu::attention_forward({std::array{q, k, v, lengths}, std::array{r.y, r.statistics}, options});
   cpu::attention_backward(
