@@ -144,7 +144,8 @@ class Reader {
         left = merge.at(0).get<std::string>();
         right = merge.at(1).get<std::string>();
       }
-      model_.merges[pair_key(id_of(left), id_of(right))] = {rank++, id_of(left + right)};
+      const std::int32_t first = id_of(left), second = id_of(right);
+      model_.merges[pair_key(first, second)] = {rank++, id_of(left + right)};
     }
   }
 
