@@ -11,8 +11,10 @@ TEST(BenchChild, EachRecipeHasAProcessOfItsOwn) {
   const nlohmann::json alone =
       run_bench("step --recipes bfloat16 --repetitions 1 " + kSmallGpt2).json["recipes"][0]["memory"];
   const nlohmann::json& second = small_step().json["recipes"][1]["memory"];
-  for (const char* kind : {"parameters", "copies", "masters", "gradients", "optimizer", "activations"})
+  for (const char* kind : {"parameters", "copies", "masters", "gradients", "optimizer"})
     EXPECT_EQ(alone[kind], second[kind]) << kind;
+  // How many tiles the threads hold at the same moment is chance.
+  EXPECT_GT(alone["activations"], 0);
   EXPECT_NEAR(alone["peak"].get<double>() / second["peak"].get<double>(), 1, 0.25);
 }
 
