@@ -89,31 +89,28 @@ TEST_F(Parallel, SumsCombinedInOrderOfTheChunksHaveTheSameBitsOnAnyNumberOfThrea
   }
 }
 
-TEST_F(Parallel, UsesMoreThanOneThreadWhenThereIsMoreThanOneChunk) {
-  set_thread_count(2);
+// Each of two chunks waits for the other, which a single thread could not do; the wait is bounded.
+bool two_threads_meet() {
   std::atomic<int> inside = 0;
   std::atomic<bool> met = false;
-  // Each of two chunks waits for the other, which a single thread could not do; the wait is bounded.
   parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
     ++inside;
     for (int i = 0; i < 10000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (inside == 2) met = true;
   });
-  EXPECT_TRUE(met);
+  return met;
+}
+
+TEST_F(Parallel, UsesMoreThanOneThreadWhenThereIsMoreThanOneChunk) {
+  set_thread_count(2);
+  EXPECT_TRUE(two_threads_meet());
 }
 
 TEST_F(Parallel, HelpersThatFellAsleepComeAgain) {
   set_thread_count(2);
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::atomic<int> inside = 0;
-    std::atomic<bool> met = false;
-    parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
-      ++inside;
-      for (int i = 0; i < 10000 && inside < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (inside == 2) met = true;
-    });
-    EXPECT_TRUE(met);
+    EXPECT_TRUE(two_threads_meet());
   }
 }
 
