@@ -8,6 +8,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache      # toolchain; ccache makes a second build quick
   libdnnl-dev libhwy-dev            # oneDNN: matmul and convolution; Highway: portable SIMD
+  ocl-icd-opencl-dev                # Debian's oneDNN is built for OpenCL too, and its CMake files ask for the headers
   libfmt-dev libcli11-dev           # text formatting; the command line
   libtomlplusplus-dev nlohmann-json3-dev zlib1g-dev  # configuration, records, compressed data
   libmpfr-dev                       # decimal text rounded once, from its digits; in tests every rounding's oracle
