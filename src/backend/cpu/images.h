@@ -5,7 +5,6 @@
 // batch.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include "backend/cpu/onednn.h"
@@ -28,18 +27,7 @@ class SourceImages {
     const auto* codes = static_cast<const std::byte*>(images_.raw()) + first * size * dtype.bytes();
     if (dtype == format_) return codes;
     tile = Tensor({total}, format_);
-    if (format_ == float32) {
-      decode_row(dtype, codes, tile.mutable_data<float>(), total);
-      return tile.raw();
-    }
-    constexpr std::int64_t kPiece = 1024;
-    float values[kPiece];
-    auto* to = static_cast<std::byte*>(tile.raw_mutable());
-    for (std::int64_t begin = 0; begin < total; begin += kPiece) {
-      const std::int64_t piece = std::min(kPiece, total - begin);
-      decode_row(dtype, codes + begin * dtype.bytes(), values, piece);
-      encode_row(format_, values, to + begin * format_.bytes(), piece);
-    }
+    decode_values(dtype, codes, format_, tile.raw_mutable(), total);
     return tile.raw();
   }
 

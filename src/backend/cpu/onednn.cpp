@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/precision.h"
+#include "backend/cpu/tile.h"
 #include "halftone/backend.h"
 #include "halftone/profile.h"
 
@@ -155,6 +156,17 @@ Tensor decoded(const Tensor& x, DType dtype) {
   Shape order = copy.strides();
   std::swap(order[-1], order[-2]);
   return copy.view(x.shape(), order, 0);
+}
+
+void decode_values(DType dtype, const void* codes, DType format, void* values, std::int64_t count) {
+  if (format == float32) return decode_row(dtype, codes, static_cast<float*>(values), count);
+  constexpr std::int64_t kPiece = 1024;
+  float piece[kPiece];
+  for (std::int64_t begin = 0; begin < count; begin += kPiece) {
+    const std::int64_t size = std::min(kPiece, count - begin);
+    decode_row(dtype, advance(codes, dtype, begin), piece, size);
+    encode_row(format, piece, advance(values, format, begin), size);
+  }
 }
 
 Tensor contiguous(const Tensor& x) {

@@ -32,6 +32,9 @@ DType product_format(DType a, DType b);
 // memory.
 Tensor decoded(const Tensor& x, DType dtype);
 
+// `count` codes of `dtype`, a float32 each, as values of `format`, float32 or bfloat16, which holds them.
+void decode_values(DType dtype, const void* codes, DType format, void* values, std::int64_t count);
+
 // Row-major: x itself, or a copy of it.
 Tensor contiguous(const Tensor& x);
 
