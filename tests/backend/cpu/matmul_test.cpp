@@ -203,13 +203,14 @@ TEST(CpuMatmul, AnyNumberOfThreadsGivesTheSameBits) {
   for (const Case& shape : kCases)
     for (const DType dtype : {float32, bfloat16, float16})
       for (const bool accumulate : {false, true}) {
+        const DType result = accumulate ? float32 : dtype;
         const Tensor a = operand(shape.rows, shape.inner, dtype, shape.a_by_columns, 23);
         const Tensor b = operand(shape.inner, shape.columns, dtype, shape.b_by_columns, 24);
         std::vector<Tensor> results;
         for (const int threads : {1, 2, 3}) {
           set_thread_count(threads);
           cpu::forget_primitives();  // as in a process that never had another number
-          results.push_back(full({shape.rows, shape.columns}, 0.1));
+          results.push_back(full({shape.rows, shape.columns}, 0.1, result));
           cpu::matmul({.a = a, .b = b, .c = results.back(), .bias = {}, .accumulate = accumulate});
         }
         EXPECT_TRUE(test::same_bits(results[0], results[1]))
@@ -220,15 +221,54 @@ TEST(CpuMatmul, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST(CpuMatmul, ResultsCutIntoTilesAreWholeProducts) {
-  constexpr std::int64_t kSizes[][3] = {{515, 40, 401},
-                                        {40, 30, 4099}};  // rows cut, columns cut; neither divides
-  for (const auto& [rows, inner, columns] : kSizes) {
-    const Tensor a = uniform({rows, inner}, bfloat16, 25), b = uniform({inner, columns}, bfloat16, 26);
-    const Tensor bias = uniform({columns}, float32, 27), c({rows, columns}, float32);
-    cpu::matmul({.a = a, .b = b, .c = c, .bias = bias});
-    expect_sums(c, exact(a.to_vector(), b.to_vector(), rows, inner, columns, bias.to_vector()),
-                to_string(c.shape()));
+  // Rows cut, columns cut; neither divides.
+  constexpr std::int64_t kSizes[][3] = {{515, 40, 401}, {40, 30, 4099}};
+  for (const auto& [rows, inner, columns] : kSizes)
+    for (const DType dtype : {bfloat16, float16})
+      for (const DType result : {float32, dtype})
+        for (int order = 0; order < 4; ++order)
+          for (const std::int64_t gap : {0, 3}) {
+            const Tensor a = operand(rows, inner, dtype, (order & 1) != 0, 25, gap);
+            const Tensor b = operand(inner, columns, dtype, (order & 2) != 0, 26, gap);
+            const Tensor bias = uniform({columns}, float32, 27),
+                         c = operand(rows, columns, result, false, 28, gap);
+            cpu::matmul({.a = a, .b = b, .c = c, .bias = bias});
+            expect_sums(
+                c, exact(a.to_vector(), b.to_vector(), rows, inner, columns, bias.to_vector()),
+                std::string(dtype.name()) + " " + to_string(c.shape()) + " order " + std::to_string(order));
+            if (HasFatalFailure()) return;
+          }
+}
+
+TEST(CpuMatmul, TilesAccumulateIntoNarrowResultsAndWriteNothingBeside) {
+  for (const auto& [rows, columns] : {std::pair{515, 70}, std::pair{40, 4099}}) {
+    const Tensor a = uniform({rows, 40}, float16, 29), b = uniform({40, columns}, float16, 30);
+    const Tensor storage = uniform({rows, columns + 9}, float16, 31);
+    const Tensor c = storage.view({rows, columns}, {columns + 9, 1}, 4);
+    const std::vector<double> before = c.to_vector(), all = storage.to_vector();
+    cpu::matmul({.a = a, .b = b, .c = c, .bias = {}, .accumulate = true});
+    expect_sums(c, exact(a.to_vector(), b.to_vector(), rows, 40, columns, {}, before), to_string(c.shape()));
+    const std::vector<double> after = storage.to_vector();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto column = static_cast<std::int64_t>(i) % (columns + 9);
+      EXPECT_TRUE((column >= 4 && column < columns + 4) || after[i] == all[i])
+          << "written outside of the result";
+    }
   }
+}
+
+TEST(CpuMatmul, ANarrowProductIsThatOfTheDecodedMatricesRoundedOnce) {
+  const Backend& cpu = find_backend("cpu");
+  const auto as = [&](const Tensor& x, DType dtype) {
+    const Tensor y(x.shape(), dtype);
+    cpu.copy(x, y);
+    return y;
+  };
+  const Tensor a = uniform({520, 700}, float16, 32), b = uniform({700, 300}, float16, 33);
+  const Tensor c({520, 300}, float16), wide({520, 300}, float32);
+  cpu::matmul({.a = a, .b = b, .c = c, .bias = {}});
+  cpu::matmul({.a = as(a, float32), .b = as(b, float32), .c = wide, .bias = {}});
+  EXPECT_TRUE(test::same_bits(c, as(wide, float16)));
 }
 
 }  // namespace
