@@ -11,6 +11,7 @@ namespace {
 bool holds(const Format& outer, const Format& inner) {
   if (outer == inner) return true;
   if (outer.is_signed < inner.is_signed || outer.has_zero < inner.has_zero) return false;
+  if (!detail::is_integer(outer) && outer.precision() < inner.precision()) return false;
   const Exact last = decode_exact(outer, detail::max_code(outer)),
               need = decode_exact(inner, detail::max_code(inner)),
               lowest = decode_exact(inner, detail::lowest_code(inner));  // in two's complement one further
@@ -21,7 +22,7 @@ bool holds(const Format& outer, const Format& inner) {
   }
   const bool reaches =
       top(last) > top(need) || (top(last) == top(need) && max_finite(outer) >= max_finite(inner));
-  return outer.precision() >= inner.precision() && reaches && top(last) >= top(lowest) &&
+  return reaches && top(last) >= top(lowest) &&
          detail::least_exponent(outer) <= detail::least_exponent(inner) && has_nan(outer) >= has_nan(inner) &&
          has_infinity(outer) >= has_infinity(inner) && has_negative_zero(outer) >= has_negative_zero(inner);
 }
@@ -38,8 +39,8 @@ DType promote(DType a, DType b) {
   if (a == b) return a;
   const Format* best = nullptr;
   const auto consider = [&](const Format& row) {
-    const bool fits = holds(row, a.format()) && holds(row, b.format());
-    if (fits && (best == nullptr || row.bytes() < best->bytes())) best = &row;
+    if (best != nullptr && row.bytes() >= best->bytes()) return;
+    if (holds(row, a.format()) && holds(row, b.format())) best = &row;
   };
   consider(a.format());  // the two themselves first: either may be a row of the caller's own
   consider(b.format());

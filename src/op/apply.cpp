@@ -33,38 +33,56 @@ const CastOverride* find_override(const Op& op) {
   return entry;
 }
 
+// The inputs that follow the op's policy.
+struct Operands {
+  const Op& op;
+  std::span<const Tensor> inputs;
+
+  template <class Body>
+  void each_floating(const Body& body) const {
+    for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.operands); ++i)
+      if (inputs[i] && inputs[i].dtype().is_floating()) body(inputs[i].dtype());
+  }
+  DType promoted() const {  // takes a while: asked for only where a policy needs it
+    std::optional<DType> all;
+    each_floating([&](DType dtype) { all = all ? promote(*all, dtype) : dtype; });
+    return *all;
+  }
+};
+
 // Formats by the policy, before what an override says of the result.
-Plan by_policy(CastPolicy policy, bool quantizes, DType first, DType promoted, bool has_float64) {
+Plan by_policy(CastPolicy policy, const Operands& operands, bool has_float64) {
+  const DType first = operands.inputs[0].dtype();
   if (policy == CastPolicy::keep) return {std::nullopt, first, policy};
   if (has_float64) return {std::nullopt, float64, policy};
   const std::optional<DType> compute = thread_state().autocast;
   switch (policy) {
-    case CastPolicy::compute:
-      if (quantizes && thread_state().quantizer)  // rounded once, from what they are
-        return {std::nullopt, compute.value_or(promoted), policy, false, true};
-      return {compute, compute.value_or(promoted), policy};
+    case CastPolicy::compute: {
+      const DType result = compute ? *compute : operands.promoted();
+      if (operands.op.quantizes && thread_state().quantizer)  // rounded once, from what they are
+        return {std::nullopt, result, policy, false, true};
+      return {compute, result, policy};
+    }
     case CastPolicy::inside_float32:
       return {std::nullopt, compute.value_or(first), policy};
     case CastPolicy::float32:
       return {std::nullopt, float32, policy};
     default:
-      return {std::nullopt, promoted, policy};
+      return {std::nullopt, operands.promoted(), policy};
   }
 }
 
 Plan plan(const Op& op, std::span<const Tensor> inputs) {
-  std::optional<DType> promoted;
-  bool has_float64 = false;
-  for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.operands); ++i) {
-    if (!inputs[i] || !inputs[i].dtype().is_floating()) continue;
-    promoted = promoted ? promote(*promoted, inputs[i].dtype()) : inputs[i].dtype();
-    has_float64 |= inputs[i].dtype() == float64;
-  }
-  const DType first = inputs[0].dtype();
-  if (!promoted) return {std::nullopt, first, op.cast};
+  const Operands operands{op, inputs};
+  bool has_floating = false, has_float64 = false;
+  operands.each_floating([&](DType dtype) {
+    has_floating = true;
+    has_float64 |= dtype == float64;
+  });
+  if (!has_floating) return {std::nullopt, inputs[0].dtype(), op.cast};
   const CastOverride* entry = find_override(op);
   const CastPolicy policy = entry && entry->policy ? *entry->policy : op.cast;
-  Plan made = by_policy(policy, op.quantizes, first, *promoted, has_float64);
+  Plan made = by_policy(policy, operands, has_float64);
   made.overridden = entry != nullptr;
   if (entry && entry->result && !has_float64) made.result = *entry->result;
   return made;

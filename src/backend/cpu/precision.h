@@ -12,6 +12,7 @@ namespace halftone::cpu {
 
 // Floating, with more range or precision than float32: arithmetic has to be done in double.
 inline bool is_wide(DType dtype) {
+  if (dtype == float32 || dtype == bfloat16 || dtype == float16) return false;  // nearly always
   const Format& format = dtype.format();
   return format.is_floating() && (format.precision() > 24 || max_finite(format) > 0x1.fffffep127 ||
                                   detail::least_exponent(format) < -149);
