@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrices handed to oneDNN tile by tile. A format that oneDNN does not take is decoded, or rounded to, one
-// tile at a time, so that the float32 copy stays in the cache; an operand of which several tiles read the
-// same part is decoded once, whole.
+// tile at a time, so that the wider copy stays in the cache; an operand of which several tiles read the same
+// part is decoded once, whole.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,10 @@ struct PlainStrides : MatrixStrides {
   }
 };
 
-// A tile of a matrix as lines that lie together in memory, its rows or its columns, and as a copy in float32.
-// The copy has gaps between lines that are parts of longer ones: oneDNN has other loops for a matrix without
-// gaps, which add in another order, and a tile is to be added up as one of a float32 matrix is.
+// A tile of a matrix as lines that lie together in memory, its rows or its columns, and as a copy in the
+// format of the products. The copy has gaps between lines that are parts of longer ones: oneDNN has other
+// loops for a matrix without gaps, which add in another order, and a tile is to be added up as one of a
+// matrix in that format is.
 struct Lines {
   std::int64_t count, length, stride, copy_stride;
   bool are_rows;

@@ -38,6 +38,17 @@ TEST(OneDnn, DecodingKeepsTheValuesAndTheOrderOfMemory) {
   EXPECT_EQ(cpu::decoded(x, float16).storage(), x.storage());
 }
 
+TEST(OneDnn, ARunOfCodesIsDecodedIntoTheFormatOfProducts) {
+  const Tensor codes = test::uniform({3000}, float8_e4m3fn, 1, -400, 400);  // more than one piece
+  for (const DType format : {float32, bfloat16}) {
+    const Tensor values = full({3001}, 7, format);
+    cpu::decode_values(codes.dtype(), codes.raw(), format, values.raw_mutable(), codes.count());
+    std::vector<double> expected = codes.to_vector();
+    expected.push_back(7);
+    EXPECT_EQ(values.to_vector(), expected) << format.name();
+  }
+}
+
 TEST(OneDnn, ContiguousCopiesOnlyIfItMust) {
   const Tensor x = test::uniform({4, 6}, bfloat16, 2), part = x.view({4, 3}, {6, 2}, 1);
   EXPECT_EQ(cpu::contiguous(x).storage(), x.storage());
