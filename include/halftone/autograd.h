@@ -117,6 +117,9 @@ class Gradients {
   virtual bool wanted(int input) const = 0;
   virtual DType dtype(int input) const = 0;         // the format to deliver; float32 for leaves and fan-in
   virtual Tensor accumulator(int input) const = 0;  // a float32 sum already begun: add into it, or undefined
+  // If nothing else will come to this input, all that has come to it so far, in any format: add it to the
+  // gradient and deliver their sum, in dtype(), which from then on is the input's own. Otherwise undefined.
+  virtual Tensor take_sum(int /*input*/) { return {}; }
   virtual void deliver(int input, Tensor gradient) = 0;  // instead; any format
 };
 

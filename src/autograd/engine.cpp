@@ -50,6 +50,14 @@ class NodeGradients final : public Gradients {
     return it != engine_.pending_.end() && owned_sum(it->second.sum, s->dtype) ? it->second.sum : Tensor();
   }
 
+  Tensor take_sum(int input) override {
+    const auto& s = slot(input);
+    const auto it = engine_.pending_.find(s.get());
+    if (it == engine_.pending_.end() || it->second.unfinished != 1 || engine_.collects(*s)) return {};
+    it->second.taken = it->second.sum.defined();
+    return std::move(it->second.sum);
+  }
+
   void deliver(int input, Tensor gradient) override {
     if (NonFiniteWatch::watching()) NonFiniteWatch::see(gradient, node_.name, "backward", layer_of(node_));
     engine_.deliver(slot(input), std::move(gradient));
@@ -80,7 +88,8 @@ void Engine::discover(const std::shared_ptr<Slot>& root) {
         expect(input);
         continue;
       }
-      ++pending_[input.get()].consumers;
+      Pending& pending = pending_[input.get()];
+      ++pending.consumers, ++pending.unfinished;
       stack.push_back(input);
     }
   }
@@ -99,6 +108,8 @@ void Engine::expect(const std::shared_ptr<Slot>& leaf) {
 
 // A checkpoint counts as one more consumer of what its function uses until the nodes that it made are known.
 void Engine::complete(const Node& node) {
+  for (const auto& input : node.inputs)
+    if (input && !input->is_leaf()) --pending_[input.get()].unfinished;
   const auto visited = [&](const std::shared_ptr<Slot>& leaf) {
     const auto it = leaf && leaf->is_leaf() ? hooked_.find(leaf.get()) : hooked_.end();
     if (it != hooked_.end() && --it->second == 0 && leaf->grad && leaf->hook) leaf->hook();
@@ -109,7 +120,7 @@ void Engine::complete(const Node& node) {
 
 DType Engine::wanted_dtype(const Slot& slot) const {
   const auto it = pending_.find(&slot);
-  const bool shared = it != pending_.end() && it->second.consumers > 1;
+  const bool shared = it != pending_.end() && it->second.consumers > 1 && !it->second.taken;
   return slot.is_leaf() || shared || collects(slot) ? sum_dtype(slot.dtype) : slot.dtype;
 }
 
@@ -121,10 +132,12 @@ void Engine::deliver(const std::shared_ptr<Slot>& slot, Tensor gradient) {
   const DType dtype = wanted_dtype(*slot);
   Tensor& sum = slot->is_leaf() ? leaf_gradient(*slot) : pending_[slot.get()].sum;
   if (!sum) {
-    // A gradient that somebody else can see must not become a sum that later deliveries add to.
+    // What somebody else can see must not become a sum that later deliveries, or the user, add to. Within the
+    // graph a first gradient may wait as it is: it may be the only one, or be taken by the op that adds to
+    // it.
     const bool result = slot->is_leaf() || collects(*slot);
     const bool keep =
-        gradient.dtype() == dtype && (!result || (gradient.is_unique() && gradient.is_contiguous()));
+        !result || (gradient.dtype() == dtype && gradient.is_unique() && gradient.is_contiguous());
     sum = keep ? std::move(gradient) : converted(gradient, dtype);
     return;
   }

@@ -3,7 +3,7 @@
 // One backward pass. The gradient of a tensor is complete when all its consumers have been visited, which the
 // order of node numbers guarantees; a leaf with a hook counts them. A tensor with one consumer receives its
 // gradient in its own format, as the kernel rounded it; a leaf, or a tensor with several consumers, receives
-// a float32 sum (float64 for float64).
+// a float32 sum (float64 for float64), which the last op to deliver may add to and round itself.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,9 @@ class Engine {
 
   struct Pending {
     Tensor sum;
-    int consumers = 0;
+    int consumers = 0;   // that deliver to it
+    int unfinished = 0;  // nodes not yet done that do, or did until a checkpoint's own took their place
+    bool taken = false;  // the sum, by the last consumer: it delivers the total
     bool visited = false;
   };
 

@@ -27,8 +27,9 @@ struct BatchNormOptions {
 };
 
 // "layer_norm.forward":  in {x (.., width), weight, bias}; out {y}. "rms_norm.forward": in {x, weight}; out
-// {y}. "layer_norm.backward": in {x, weight, dy}; out {dx, dweight, dbias}, the last two float32 (width).
-// "rms_norm.backward":   in {x, weight, dy}; out {dx, dweight}.
+// {y}. "layer_norm.backward": in {x, weight, dy, others}; out {dx, dweight, dbias}, the last two float32
+// (width); others, as x or undefined, is added to dx before it is rounded. "rms_norm.backward": in {x,
+// weight, dy, others}; out {dx, dweight}.
 struct NormOptions {
   double epsilon;
 };

@@ -5,11 +5,10 @@
 #include <cmath>
 #include <utility>
 
-#include "backend/kernel_options.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
-#include "op/float32_kernel.h"
+#include "op/norm_kernel.h"
 
 namespace halftone {
 namespace {
@@ -47,27 +46,17 @@ const Op rms_norm_op{
     .forward =
         [](Call& call) {
           Tensor y(call.inputs[0].shape(), call.result);
-          if (const Kernel fused = float32_kernel(call.backend, call.inputs, y, "rms_norm.forward")) {
-            fused({call.inputs, std::span(&y, 1), NormOptions{call.as<double>()}});
-            return y;
-          }
+          if (norm_forward(call, "rms_norm.forward", y)) return y;
           call.backend.rowwise(kForward, call.inputs, std::span(&y, 1), std::span(&call.as<double>(), 1));
           return y;
         },
     .backward =
         [](BackwardCall& call) {
+          if (norm_backward(call, "rms_norm.backward")) return;
           const Tensor& x = call.inputs[0];
           const Tensor in[] = {x, call.inputs[1], call.gradient};
           const bool wanted = call.gradients.wanted(0);
           const Tensor dx(x.shape(), wanted ? call.gradients.dtype(0) : float32);
-          if (const Kernel fused = float32_kernel(call.backend, in, dx, "rms_norm.backward")) {
-            const Shape& width = call.inputs[1].shape();
-            const Tensor results[] = {dx, Tensor(width, float32)};
-            fused({in, results, NormOptions{call.as<double>()}});
-            for (int i = 0; i < 2; ++i)
-              if (call.gradients.wanted(i)) call.gradients.deliver(i, results[i]);
-            return;
-          }
           const Tensor out[] = {dx, Tensor(x.shape(), x.dtype() == float64 ? float64 : float32)};
           call.backend.rowwise(kBackward, in, out, std::span(&call.as<double>(), 1));
           if (call.gradients.wanted(1)) deliver_reduced(call, 1, out[1]);

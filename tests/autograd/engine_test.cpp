@@ -5,6 +5,7 @@
 
 #include "halftone/amp.h"
 #include "halftone/autograd.h"
+#include "halftone/op.h"
 #include "halftone/ops.h"
 
 namespace halftone {
@@ -119,6 +120,82 @@ TEST(Engine, BackwardIsUntouchedByTheAutocastItRunsIn) {
       amp::autocast(bfloat16, [&] { return sum(matmul(matmul(matmul(x, scalar(1)), w), w)); });
   amp::autocast(float16, [&] { loss.backward(); });
   EXPECT_EQ(x.grad().item(), 90112);
+}
+
+// y = 2 x; backward notes what it could take, and delivers the total if there was something.
+struct Taker {
+  std::vector<Tensor> taken;
+  std::vector<DType> dtypes;
+  Op op{.name = "taker",
+        .cast = CastPolicy::keep,
+        .keeps = {},
+        .forward =
+            [](Call& call) {
+              auto values = call.inputs[0].to_vector();
+              for (double& value : values) value *= 2;
+              return from_values(values, call.inputs[0].shape(), call.result);
+            },
+        .backward =
+            [this](BackwardCall& call) {
+              taken.push_back(call.gradients.take_sum(0));
+              dtypes.push_back(call.gradients.dtype(0));
+              std::vector<double> dx = call.gradient.to_vector();
+              for (std::size_t i = 0; i < dx.size(); ++i)
+                dx[i] = 2 * dx[i] + (taken.back() ? taken.back().to_vector()[i] : 0);
+              call.gradients.deliver(0, from_values(dx, call.shapes[0], dtypes.back()));
+            },
+        .examples = {}};
+};
+
+TEST(TakeSum, TheLastConsumerToDeliverRoundsTheTotalItself) {
+  Taker taker;
+  const Tensor w = leaf({1, 1});
+  const Tensor x = cast(w, bfloat16);
+  // Visited from the end: scale, the second taker, which is not the last, add, the first taker.
+  const Tensor first = apply(taker.op, {x}), second = apply(taker.op, {x});
+  sum(add(add(first, second), scale(x, 1.0 / 256))).backward();
+  ASSERT_EQ(taker.taken.size(), 2u);
+  EXPECT_FALSE(taker.taken[0].defined());
+  EXPECT_EQ(taker.dtypes[0], float32);
+  EXPECT_EQ(taker.taken[1].to_vector(), (std::vector<double>{2 + 1.0 / 256, 2 + 1.0 / 256}));
+  EXPECT_EQ(taker.dtypes[1], bfloat16);
+  EXPECT_EQ(w.grad().to_vector(), (std::vector<double>{4, 4}));  // 4 + 1 / 256 in bfloat16, rounded once
+}
+
+TEST(TakeSum, NothingIsTakenOfALeafOrOfWhatIsUsedOnceOrTwiceByOneOp) {
+  Taker taker;
+  const Tensor w = leaf({3});
+  const Tensor x = scale(w, 1), y = scale(w, 1);
+  sum(add(apply(taker.op, {x}), add(apply(taker.op, {w}), mul(y, y)))).backward();
+  ASSERT_EQ(taker.taken.size(), 2u);
+  for (const Tensor& taken : taker.taken) EXPECT_FALSE(taken.defined());
+  EXPECT_EQ(w.grad().item(), 2 + 2 + 6);
+}
+
+TEST(TakeSum, AGradientAskedForInTheMiddleOfTheGraphStaysAFloat32Sum) {
+  Taker taker;
+  const Tensor w = leaf({1});
+  const Tensor x = cast(w, bfloat16);
+  const Tensor y = sum(add(apply(taker.op, {x}), scale(x, 1.0 / 256)));
+  const Tensor gradient = gradients(y, {x})[0];
+  EXPECT_FALSE(taker.taken.at(0).defined());
+  EXPECT_EQ(gradient.dtype(), float32);
+  EXPECT_EQ(gradient.item(), 2 + 1.0 / 256);
+}
+
+TEST(TakeSum, InsideACheckpointItIsTheSumOfTheRecomputedUses) {
+  Taker taker;
+  const Tensor w = leaf({1});
+  const Tensor x = cast(w, bfloat16);
+  const auto uses_twice = [&](const std::vector<Tensor>& in) {
+    const Tensor first = apply(taker.op, {in[0]});
+    return add(first, scale(in[0], 3));
+  };
+  sum(checkpoint(uses_twice, {x})).backward();
+  ASSERT_EQ(taker.taken.size(), 1u);
+  ASSERT_TRUE(taker.taken[0].defined());
+  EXPECT_EQ(taker.taken[0].item(), 3);
+  EXPECT_EQ(w.grad().item(), 5);
 }
 
 // A record of the hooks of two leaves, in the order in which they were called.

@@ -52,13 +52,20 @@ class Source {
 
   // Elements [begin, begin + count): where they are, or decoded into the tile.
   const void* read(std::int64_t begin, std::int64_t count, float* tile) const {
-    const std::byte* codes = data_ + begin * dtype_.bytes();
-    if (in_place()) return codes;
-    decode_row(dtype_, codes, tile, count);
-    return tile;
+    return in_place() ? static_cast<const void*>(data_ + begin * dtype_.bytes()) : decode(begin, count, tile);
+  }
+  // The same as floats, whatever the format.
+  const float* floats(std::int64_t begin, std::int64_t count, float* tile) const {
+    return dtype_ == float32 ? static_cast<const float*>(read(begin, count, tile))
+                             : decode(begin, count, tile);
   }
 
  private:
+  const float* decode(std::int64_t begin, std::int64_t count, float* tile) const {
+    decode_row(dtype_, data_ + begin * dtype_.bytes(), tile, count);
+    return tile;
+  }
+
   const std::byte* data_;
   DType dtype_;
 };

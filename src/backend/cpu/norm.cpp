@@ -100,12 +100,13 @@ struct Forward {
   }
 };
 
-// dx, and dw += dy h, db += dy.
+// dx (+ others, if there are), and dw += dy h, db += dy.
 template <bool kCentred, class X, class G, class D>
 struct Backward {
   static void run(const typename X::Code* __restrict x, const typename G::Code* __restrict dy,
-                  typename D::Code* __restrict dx, std::int64_t rows, std::int64_t width,
-                  const float* __restrict w, float* __restrict dw, float* __restrict db, double epsilon) {
+                  const float* __restrict others, typename D::Code* __restrict dx, std::int64_t rows,
+                  std::int64_t width, const float* __restrict w, float* __restrict dw, float* __restrict db,
+                  double epsilon) {
     const auto n = static_cast<double>(width);
     for (; rows > 0; --rows, x += width, dy += width, dx += width) {
       const Moments m = moments<kCentred, X>(x, width, epsilon);
@@ -131,11 +132,19 @@ struct Backward {
         }
       }
       const float g = kCentred ? static_cast<float>(mean) : 0, gh = static_cast<float>(mean_product);
-      for (std::int64_t i = 0; i < width; ++i) {
-        const float gradient = G::load(dy[i]), h = normalised(i);
-        dw[i] += gradient * h;
-        if (kCentred) db[i] += gradient;
-        dx[i] = D::store((w[i] * gradient - g - h * gh) * m.inverse);
+      const auto finish = [&](const auto& with_others) {
+        for (std::int64_t i = 0; i < width; ++i) {
+          const float gradient = G::load(dy[i]), h = normalised(i);
+          dw[i] += gradient * h;
+          if (kCentred) db[i] += gradient;
+          dx[i] = D::store(with_others((w[i] * gradient - g - h * gh) * m.inverse, i));
+        }
+      };
+      if (others == nullptr) {
+        finish([](float v, std::int64_t) { return v; });
+      } else {
+        finish([others](float v, std::int64_t i) { return others[i] + v; });
+        others += width;
       }
     }
   }
@@ -203,15 +212,18 @@ void backward(const KernelCall& call) {
   const auto chunks = static_cast<std::size_t>(chunk_count(run.rows, run.chunk));
   std::vector<double> sums(2 * width * chunks);  // of each chunk: dw, db
   const Source from(x), gradient(dy);
+  const Tensor others = call.in[3].defined() ? contiguous(call.in[3]) : Tensor();
   const Target to(call.out[0]);
   parallel_for(run.rows, run.chunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> from_tile(run.tile(from.in_place())), gradient_tile(run.tile(gradient.in_place())),
-        to_tile(run.tile(to.in_place())), partial(2 * width);
+        to_tile(run.tile(to.in_place())), others_tile(run.tile(!others || others.dtype() == float32)),
+        partial(2 * width);
     double* of_chunk = sums.data() + static_cast<std::size_t>(begin / run.chunk) * 2 * width;
     run.blocks(begin, end, [&](std::int64_t row, std::int64_t rows) {
       const std::int64_t first = row * run.width, count = rows * run.width;
       const void* codes = from.read(first, count, from_tile.data());
       const void* gradients = gradient.read(first, count, gradient_tile.data());
+      const float* added = others ? Source(others).floats(first, count, others_tile.data()) : nullptr;
       void* results = to.open(first, to_tile.data());
       std::fill(partial.begin(), partial.end(), 0.0f);
       with_lane(from.narrow(), [&](auto from_lane) {
@@ -222,7 +234,7 @@ void backward(const KernelCall& call) {
             using D = decltype(to_lane);
             at_simd_level<Backward<kCentred, X, G, D>>(
                 static_cast<const typename X::Code*>(codes), static_cast<const typename G::Code*>(gradients),
-                static_cast<typename D::Code*>(results), rows, run.width, w, partial.data(),
+                added, static_cast<typename D::Code*>(results), rows, run.width, w, partial.data(),
                 partial.data() + width, epsilon);
           });
         });

@@ -30,10 +30,11 @@ Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b, double epsilon
 }
 
 Gradients backward(const Tensor& x, const Tensor& w, const Tensor& dy, bool centred, double epsilon,
-                   DType result) {
+                   DType result, const Tensor& others = {}) {
   const Shape width{x.size(-1)};
   const Gradients g{Tensor(x.shape(), result), Tensor(width, float32), Tensor(width, float32)};
-  const std::array in{x, w, dy}, out{g.dx, g.dw, g.db};
+  const std::array in{x, w, dy, others};
+  const std::array out{g.dx, g.dw, g.db};
   const std::any options = NormOptions{epsilon};
   centred ? cpu::layer_norm_backward({in, out, options})
           : cpu::rms_norm_backward({in, std::span(out).first(2), options});
@@ -93,6 +94,30 @@ TEST(Norm, ValuesAndGradientsAreAsDefinedInEveryFormat) {
       for (const DType result : {dtype, float32})
         for (const bool centred : {true, false})
           expect_as_defined(uniform(shape, dtype, 1, -2, 3), centred, 1e-5, result, 40);
+}
+
+TEST(Norm, OtherGradientsAreAddedInFloat32BeforeTheOneRounding) {
+  for (const DType dtype : test::contraction_formats())
+    for (const bool centred : {true, false}) {
+      const Shape shape{70, 100};
+      const Tensor x = uniform(shape, dtype, 1, -2, 3), w = uniform({100}, float32, 2, 0.5, 2),
+                   dy = uniform(shape, dtype, 3);
+      const Gradients alone = backward(x, w, dy, centred, 1e-5, float32);
+      const std::vector<double> dx = alone.dx.to_vector();
+      for (const DType of_others : {dtype, float32}) {
+        const Tensor others = uniform(shape, of_others, 4, -300, 300);
+        const std::vector<double> added = others.to_vector();
+        std::vector<double> sum(dx.size());
+        for (std::size_t i = 0; i < sum.size(); ++i)
+          sum[i] = static_cast<float>(added[i]) + static_cast<float>(dx[i]);
+        const Gradients actual = backward(x, w, dy, centred, 1e-5, dtype, others);
+        EXPECT_EQ(actual.dx.to_vector(), from_values(sum, shape, dtype).to_vector());
+        EXPECT_EQ(actual.dw.to_vector(), alone.dw.to_vector());
+        if (centred) {
+          EXPECT_EQ(actual.db.to_vector(), alone.db.to_vector());
+        }
+      }
+    }
 }
 
 TEST(Norm, MagnitudesWhoseSquaresLeaveTheRangeOfFloat32) {
