@@ -2,6 +2,8 @@
 //
 // gelu in the form of GPT-2 (Hendrycks and Gimpel 2016): y = x s, s = (1 + tanh u) / 2 = 1 / (1 + e^-2u),
 // u = c (x + a x^3), c = sqrt(2 / pi), a = 0.044715;  dx = dy (s + 2 x s (1 - s) c (1 + 3 a x^2)).
+#include <numbers>
+
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
@@ -11,20 +13,34 @@ namespace {
 
 constexpr double kSlope = 0.7978845608028654, kCubic = 0.044715;
 
+// From here on s is 0 or 1, and in double x^2 is finite. Below -kBound the exponential of a float is
+// infinite.
 template <class Real>
-Real share(Real x) {
-  return math::logistic(Real(2 * kSlope) * (x + Real(kCubic) * x * x * x));
+constexpr Real kBound = sizeof(Real) == sizeof(float) ? 10.04 : 30;
+
+// x between the bounds
+template <class Real>
+Real limited(Real x) {
+  constexpr Real bound = kBound<Real>;
+  return x > bound ? bound : x < -bound ? -bound : x;
+}
+
+// e^-2u of a limited x
+template <class Real>
+Real exponential(Real x) {
+  constexpr double scale = -2 * kSlope * std::numbers::log2e;
+  return math::short_exp2(x * (Real(scale) + Real(scale * kCubic) * (x * x)));
 }
 
 const Op gelu_tanh_op = elementwise_op({
     .name = "gelu_tanh",
     .cast = CastPolicy::inside_float32,
-    .forward = formula<1>([](auto x) { return x * share(x); }),
+    .forward = formula<1>([](auto x) { return x / (1 + exponential(limited(x))); }),
     .gradients = {{formula<2>([](auto dy, auto x) {
                      using Real = decltype(x);
-                     const Real s = share(x), bound = 30;  // s is 0 or 1 from here on, and x^2 stays finite
-                     const Real z = x > bound ? bound : x < -bound ? -bound : x;
-                     return dy * (s + z * s * (1 - s) * Real(2 * kSlope) * (1 + Real(3 * kCubic) * z * z));
+                     const Real z = limited(x), s = 1 / (1 + exponential(z));
+                     const Real du = z * (Real(2 * kSlope) + Real(6 * kSlope * kCubic) * (z * z));
+                     return dy * (s * (1 + (1 - s) * du));
                    }),
                    {Operand::dy, Operand::x0}}},
     .examples =

@@ -70,17 +70,27 @@ TEST(Elementary, LogisticIsWithinTwoAndAHalfUnits) {
   EXPECT_EQ(math::logistic(200.0f), 1);
 }
 
-TEST(Elementary, TanhIsWithinOneAndAHalfUnits) {
+TEST(Elementary, TanhIsWithinTwoAndThreeQuarterUnits) {
   expect_within(
-      1.5, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); });
+      2.75, [](float x) { return math::tanh(x); }, [](double x) { return std::tanh(x); });
 }
 
-TEST(Elementary, TheNormalDistributionIsWithinFiveAndAHalfUnits) {
+TEST(Elementary, ShortExp2IsWithinThreeUnits) {
   expect_within(
-      5.5, [](float x) { return math::normal(x).distribution; },
+      3, [](float x) { return std::abs(x) < 126.5f ? math::short_exp2(x) : 1.0f; },
+      [](double x) { return std::abs(x) < 126.5 ? std::exp2(x) : 1; });
+  EXPECT_EQ(math::short_exp2(0.0f), 1);
+  EXPECT_EQ(math::short_exp2(126.75f), kInfinity);
+  EXPECT_EQ(math::short_exp2(127.25f), kInfinity);
+  EXPECT_LT(math::short_exp2(-127.25f), 0x1p-126f);
+}
+
+TEST(Elementary, TheNormalDistributionIsWithinSixUnits) {
+  expect_within(
+      6, [](float x) { return math::normal(x).distribution; },
       [](double x) { return math::normal(x).distribution; });
   expect_within(
-      5.5, [](float x) { return math::normal(x).density; }, [](double x) { return math::normal(x).density; });
+      6, [](float x) { return math::normal(x).density; }, [](double x) { return math::normal(x).density; });
 }
 
 TEST(Elementary, SpecialValues) {
@@ -98,6 +108,7 @@ TEST(Elementary, SpecialValues) {
   EXPECT_EQ(math::normal(kInfinity).density, 0);
   for (const float x : {nan, -nan, std::bit_cast<float>(0x7FFFFFFF), std::bit_cast<float>(0xFF800001)}) {
     EXPECT_TRUE(std::isnan(math::exp(x)));
+    EXPECT_TRUE(std::isnan(math::short_exp2(x)));
     EXPECT_TRUE(std::isnan(math::logistic(x)));
     EXPECT_TRUE(std::isnan(math::tanh(x)));
     EXPECT_TRUE(std::isnan(math::normal(x).distribution));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // out[i] = f(in[0][i], ...). Dimensions are merged as far as the strides allow, then the work is cut into
-// units of up to kTile elements: stretches of a long innermost dimension, or several short innermost rows at
+// units of up to kUnit elements: stretches of a long innermost dimension, or several short innermost rows at
 // once. Where everything is float32 in one run, units are whole chunks and f works in memory; otherwise each
 // operand that is not comes through a tile. A tile whose source does not move (a scalar, a bias) is filled
-// once.
+// once. Tiles are read and written in bursts, between which the processor would not look ahead: the lines of
+// the next unit, the result's too, are asked for while f works on this one.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -20,7 +21,9 @@ namespace {
 
 using cpu::Block;
 using cpu::kChunk;
-using cpu::kTile;
+
+constexpr std::int64_t kUnit = 512, kLine = 64;  // elements; bytes
+static_assert(kUnit <= cpu::kTile);
 
 struct Loop {
   TileFunction<float> run;
@@ -40,11 +43,21 @@ struct Loop {
     if (split == inner) return {1, steps, 0, nest.stride[inner][operand]};
     return {steps, nest.size[inner], nest.stride[split][operand], nest.stride[inner][operand]};
   }
+  // Asks for the lines of the unit of `steps` positions after the one at `data`. Inlined, because a function
+  // that only prefetches has no effect in a compiler's eyes, and its calls are dropped.
+  [[gnu::always_inline]] void fetch_next(int operand, const void* data, std::int64_t steps) const {
+    const Block next = block(operand, steps);
+    if (!next.is_contiguous()) return;
+    const DType dtype = tensors[operand]->dtype();
+    const std::byte* at = cpu::advance(data, dtype, steps * nest.stride[split][operand]);
+    const std::int64_t bytes = next.count() * dtype.bytes();
+    for (std::int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(at + i);
+  }
   void units(std::int64_t begin, std::int64_t end) const;
 };
 
 void Loop::units(std::int64_t begin, std::int64_t end) const {
-  alignas(64) float tiles[kMaxOperands + 1][kTile];
+  alignas(64) float tiles[kMaxOperands + 1][kUnit];
   const void* filled_from[kMaxOperands] = {};  // what the tile holds already
   std::int64_t filled[kMaxOperands] = {};
   const float* in[kMaxOperands];
@@ -57,6 +70,7 @@ void Loop::units(std::int64_t begin, std::int64_t end) const {
     for (int k = 0; k < nest.operands; ++k) offset[k] += first * nest.stride[split][k];
 
     const Block target = block(0, steps);
+    const bool fetches = !direct && first + 2 * step <= nest.size[split];  // the next unit is a whole one
     for (int k = 0; k < nest.operands - 1; ++k) {
       const DType dtype = tensors[k + 1]->dtype();
       const void* source = cpu::advance(data[k], dtype, offset[k + 1]);
@@ -64,9 +78,11 @@ void Loop::units(std::int64_t begin, std::int64_t end) const {
       in[k] = cpu::load_block(dtype, source, block(k + 1, steps), tiles[k]);
       filled_from[k] = source;
       filled[k] = target.count();
+      if (fetches) fetch_next(k + 1, source, step);
     }
     const DType dtype = tensors[0]->dtype();
     void* result = cpu::advance(out, dtype, offset[0]);
+    if (fetches) fetch_next(0, result, step);
     if (dtype == float32 && target.is_contiguous()) {
       run(in, static_cast<float*>(result), target.count(), parameters.data());
     } else {
@@ -102,9 +118,9 @@ void Cpu::elementwise(const Formula& f, std::span<const Tensor> in, const Tensor
   const int inner = nest.rank - 1;
   for (int k = 0; k < nest.operands; ++k)
     loop.direct &= loop.tensors[k]->dtype() == float32 && nest.stride[inner][k] == 1;
-  const bool short_rows = nest.rank > 1 && nest.size[inner] < kTile;
+  const bool short_rows = nest.rank > 1 && nest.size[inner] < kUnit;
   loop.split = short_rows ? inner - 1 : inner;
-  loop.step = short_rows ? kTile / nest.size[inner] : loop.direct ? kChunk : kTile;
+  loop.step = short_rows ? kUnit / nest.size[inner] : loop.direct ? kChunk : kUnit;
   loop.units_per_outer = chunk_count(nest.size[loop.split], loop.step);
   const std::int64_t unit = loop.step * (short_rows ? nest.size[inner] : 1);
   parallel_for(nest.count(loop.split) * loop.units_per_outer, std::max<std::int64_t>(kChunk / unit, 1),
