@@ -6,6 +6,7 @@
 // once: a graph's gradients are there with the loss, for dy = 1, in float32, and backward multiplies. They
 // are computed by backward instead where forward did not (a result that a checkpoint kept), and under a
 // recipe with short operands, whose rounding of gradients may draw random numbers: those belong to backward.
+// Only the gradient as a graph (Op::differentiate) has all logits.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -86,7 +87,7 @@ class Pass {
         weight_(call.operand(1, Along::last)) {
     losses = zeros({x_.size(0), 1}, wide_);
     if (wants_x) {
-      dx = zeros(call.inputs[0].shape(), wide_);
+      dx = Tensor(call.inputs[0].shape(), wide_);
       weight_for_x_ = call.operand(1, Along::first);
     }
     if (wants_weight) {
@@ -103,6 +104,11 @@ class Pass {
     return x.view({count, x.size(1)}, x.strides(), x.offset() + begin * x.strides()[0]);
   }
 
+  Tensor dx_rows(std::int64_t begin, std::int64_t count) const {
+    const std::int64_t width = x_.size(1);
+    return dx.view({count, width}, {width, 1}, begin * width);
+  }
+
   void run() {
     const std::int64_t total = x_.size(0), classes = weight_.size(0), chunk = rows_of_chunk(total, classes);
     const auto* target = call_.inputs[2].template data<std::int32_t>();
@@ -110,7 +116,11 @@ class Pass {
     Tensor room;
     for (std::int64_t begin = 0; begin < total; begin += chunk) {
       const std::int64_t count = std::min(chunk, total - begin);
-      if (std::all_of(target + begin, target + begin + count, ignored)) continue;
+      if (std::all_of(target + begin, target + begin + count, ignored)) {
+        if (dx)
+          call_.backend.copy(zeros({}, wide_).view({count, x_.size(1)}, {0, 0}, 0), dx_rows(begin, count));
+        continue;
+      }
       if (!room) room = Tensor({std::min(chunk, total), classes}, wide_);
       one_chunk(begin, rows(room, 0, count));
     }
@@ -121,11 +131,9 @@ class Pass {
     const std::int64_t count = logits.size(0);
     call_.backend.matmul({.a = rows(x_, begin, count), .b = transposed(weight_), .c = logits, .bias = {}});
     const Tensor dlogits = loss_of(begin, logits);
-    if (dx) {
-      const Tensor all = dx.view({x_.size(0), x_.size(1)}, {x_.size(1), 1}, 0);
+    if (dx)
       call_.backend.matmul(
-          {.a = operand(dlogits, Along::last), .b = weight_for_x_, .c = rows(all, begin, count), .bias = {}});
-    }
+          {.a = operand(dlogits, Along::last), .b = weight_for_x_, .c = dx_rows(begin, count), .bias = {}});
     if (dweight) {
       call_.backend.matmul({.a = transposed(operand(dlogits, Along::rows)),
                             .b = rows(x_for_weight_, begin, count),
