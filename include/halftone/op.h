@@ -6,8 +6,10 @@
 #pragma once
 
 #include <any>
+#include <array>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,9 @@ struct Call {
   std::vector<Tensor> saved{};                  // what backward will find in its own `saved`
   const OperandQuantizer* quantizer = nullptr;  // of an op that quantizes, if the recipe has one
   std::string_view layer{};                     // name of its weight
+  // Inputs whose gradient backward may be asked for. None outside a graph: backward will not come, or, after
+  // the first pass of a checkpoint, only after another forward call.
+  std::array<bool, kMaxOperands> wanted{};
 
   // Operand number `input` as it goes into a matmul that sums along `along`.
   Tensor operand(int input, Along along) const;
@@ -56,7 +61,7 @@ struct BackwardCall {
   const Tensor& output;    // defined if Op::keeps names it
   const Tensor& gradient;  // of the output
   const std::any& options;
-  std::span<const Tensor> saved;
+  std::span<Tensor> saved;  // to be taken or left: a node is visited once
   Gradients& gradients;
   std::span<const Shape> shapes;  // of the inputs
   const OperandQuantizer* quantizer = nullptr;
@@ -126,6 +131,8 @@ struct Op {
   std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate{};
   // Takes operands through Call::operand: under a recipe with short operands they arrive as they are.
   bool quantizes = false;
+  // The format of the result where it is not the one that the policy says. float64 operands make it float64.
+  std::optional<DType> result{};
 };
 
 // The only path into a kernel: cast, run, record. Throws what the op throws.

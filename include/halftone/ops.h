@@ -114,7 +114,12 @@ struct CrossEntropyOptions {
   double z_loss = 0;
 };
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options = {});
-// cross_entropy(linear(x, weight), targets): x (.., width), weight (classes, width), targets (..).
+// linear_cross_entropy: of the logits x weight^T, x (.., width), weight (classes, width), targets (..), which
+// are never there all at once: memory grows with the rows, and with the classes, but not with their product.
+// Operands are those of linear, but logits are the float32 sums, not rounded to the compute format. While a
+// graph is recorded the gradients are computed with the loss, and are held, float32, until backward: evaluate
+// in inference(). Their products take softmax - target rounded to the operands' format. Short operands of a
+// recipe are rounded as for linear, gradients chunk by chunk.
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             CrossEntropyOptions options = {});
 Tensor mse_loss(const Tensor& x, const Tensor& target);

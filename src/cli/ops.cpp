@@ -14,6 +14,8 @@
 namespace halftone::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kExamples =
     "Examples:\n"
     "  halftone ops\n"
@@ -50,8 +52,9 @@ void print_text() {
   for (const Op* op : sorted_ops()) width = std::max(width, op->name.size());
   fmt::print("{}\n", bold(fmt::format("{:<{}}  {}", "op", width, "cast policy")));
   for (const Op* op : sorted_ops())
-    fmt::print("{:<{}}  {}{}\n", op->name, width, to_string(op->cast),
-               op->quantizes ? " (short operands)" : "");
+    fmt::print("{:<{}}  {}{}{}\n", op->name, width, to_string(op->cast),
+               op->quantizes ? " (short operands)" : "",
+               op->result ? fmt::format(" (result {})", op->result->name()) : "");
   fmt::print("\n{}\n", bold("What a policy does inside autocast"));
   for (const CastPolicy policy : kPolicies) fmt::print("{:<14}  {}\n", to_string(policy), explain(policy));
   fmt::print(
@@ -61,13 +64,14 @@ void print_text() {
 }
 
 void print_json() {
-  nlohmann::ordered_json ops = nlohmann::ordered_json::array(), policies = nlohmann::ordered_json::object();
+  Json ops = Json::array(), policies = Json::object();
   for (const Op* op : sorted_ops())
     ops.push_back({{"name", std::string(op->name)},
                    {"cast", std::string(to_string(op->cast))},
-                   {"short_operands", op->quantizes}});
+                   {"short_operands", op->quantizes},
+                   {"result", op->result ? Json(std::string(op->result->name())) : Json()}});
   for (const CastPolicy policy : kPolicies) policies[std::string(to_string(policy))] = explain(policy);
-  fmt::print("{}\n", nlohmann::ordered_json{{"ops", ops}, {"policies", policies}}.dump(2));
+  fmt::print("{}\n", Json{{"ops", ops}, {"policies", policies}}.dump(2));
 }
 
 const RegisterCommand registered(60, [](CLI::App& app) {

@@ -84,6 +84,7 @@ Plan plan(const Op& op, std::span<const Tensor> inputs) {
   const CastPolicy policy = entry && entry->policy ? *entry->policy : op.cast;
   Plan made = by_policy(policy, operands, has_float64);
   made.overridden = entry != nullptr;
+  if (op.result && !has_float64) made.result = *op.result;
   if (entry && entry->result && !has_float64) made.result = *entry->result;
   return made;
 }
@@ -311,6 +312,8 @@ Tensor apply(const Op& op, std::span<const Tensor> inputs, const std::any& optio
             .result = formats.result,
             .quantizer = formats.quantized ? thread_state().quantizer.get() : nullptr,
             .layer = layer};
+  if (recorded)
+    for (std::size_t i = 0; i < inputs.size(); ++i) call.wanted[i] = inputs[i] && inputs[i].requires_grad();
   Tensor output = run(op, call, inputs);
   if (NonFiniteWatch::watching()) NonFiniteWatch::see(output, op.name, "forward", layer_of(inputs));
   if (CastLog::active()) log_call(op, formats, inputs, cast, output.dtype());

@@ -14,6 +14,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"linear", Class::matmul},
     {"matmul", Class::matmul},
+    {"linear_cross_entropy", Class::matmul},  // its softmax has a scope of its own
     {"conv2d", Class::matmul},
     {"attention", Class::attention},
     {"self_attention", Class::attention},

@@ -70,11 +70,13 @@ TEST(BenchTrace, HasTheStepWithItsOps) {
       if (event["name"] == "step") step = event["dur"].get<double>() / 1000;
     }
   EXPECT_NEAR(step, small_step().json["recipes"][0]["breakdown"]["milliseconds"], 1e-6);
-  // Two blocks of two norms each, and the last; four products in a block and the head.
+  // Two blocks of two norms each, and the last; four products in a block; the head with its loss.
   EXPECT_EQ(count["layer_norm"], 5);
   EXPECT_EQ(count["layer_norm backward"], 5);
-  EXPECT_EQ(count["linear"], 9);
-  EXPECT_EQ(count["linear backward"], 9);
+  EXPECT_EQ(count["linear"], 8);
+  EXPECT_EQ(count["linear backward"], 8);
+  EXPECT_EQ(count["linear_cross_entropy"], 1);
+  EXPECT_EQ(count["linear_cross_entropy backward"], 1);
   EXPECT_EQ(count["batch"], 1);
   EXPECT_EQ(count["scan gradients"], 1);
   EXPECT_EQ(count["update"], 2 + 2 * 12 + 2);  // a parameter each

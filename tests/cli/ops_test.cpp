@@ -44,6 +44,8 @@ TEST_F(Ops, TheDesignsPoliciesHold) {
       if (op["name"] == name) found = op["cast"];
     EXPECT_EQ(found, policy) << name;
   }
+  for (const nlohmann::json& op : all["ops"])
+    EXPECT_EQ(op["result"].is_null(), op["name"] != "linear_cross_entropy") << "its loss is float32: " << op;
   for (const nlohmann::json& op : all["ops"]) EXPECT_TRUE(all["policies"].contains(op["cast"])) << op;
 }
 

@@ -22,6 +22,16 @@ TEST(Apply, TheResidualStreamStaysFloat32WhileMatmulsRunNarrow) {
   });
 }
 
+TEST(Apply, AnOpMayStateTheFormatOfItsResult) {
+  const Tensor x = ones({1, 2}), w = ones({3, 2}), target = zeros({1}, int32);
+  amp::autocast(bfloat16, [&] {
+    EXPECT_EQ(linear_cross_entropy(x, w, target).dtype(), float32);
+    EXPECT_EQ(linear_cross_entropy(cast(x, float64), w, target).dtype(), float64);
+    amp::override_cast("linear_cross_entropy", {.result = float16},
+                       [&] { EXPECT_EQ(linear_cross_entropy(x, w, target).dtype(), float16); });
+  });
+}
+
 TEST(Apply, Float16WithBfloat16IsFloat32) {
   const Tensor a = ones({1}, float16), b = full({1}, 2, bfloat16);
   EXPECT_EQ(add(a, b).dtype(), float32);

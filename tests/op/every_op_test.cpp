@@ -61,6 +61,7 @@ void expect_same_bits(const Tensor& a, const Tensor& b) {
 }
 
 DType promised(const Op& op, const Setting& setting) {
+  if (op.result) return *op.result;
   switch (op.cast) {
     case CastPolicy::compute:
     case CastPolicy::inside_float32:
