@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks of elements that share a scale, laid along the axis that the matmul sums over (OCP Microscaling
-// Formats 1.0). A tile of rows is gathered, padded with zeros to whole blocks (which changes no scale),
-// encoded, decoded and put back. The scale of a whole tensor, where a format has one, is rounded up to a
-// power of two, so that element times scales fits bfloat16.
+// Formats 1.0). A tile is read, rounded and written. Where blocks lie along the last axis, rows are padded
+// with zeros to whole blocks, which changes no scale; where they lie across rows of memory, the tile keeps
+// those and they are padded for the vector loops. The scale of a whole tensor, where a format has one, is
+// rounded up to a power of two, so that element times scales fits bfloat16.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "amp/magnitude.h"
 #include "amp/quantizers.h"
-#include "halftone/block.h"
 #include "halftone/parallel.h"
 #include "halftone/profile.h"
 #include "halftone/random.h"
+#include "halftone/rounding.h"
 
 namespace halftone::amp {
 namespace {
@@ -55,51 +56,47 @@ struct Tiling {
   std::int64_t tiles() const { return (count + rows - 1) / rows * spans(); }
 };
 
-// Room for one tile: `values` holds its rows one after another, each in whole blocks.
+// Room for one tile: lines that lie one after another in memory, each followed by its padding. A line is a
+// row of the tile in whole blocks or, where step > 1, one element of each row.
 class Tile {
  public:
-  Tile(const BlockFormat& format, const Tiling& tiling)
-      : format_(format),
-        tiling_(tiling),
-        values_(static_cast<std::size_t>(tiling.rows * tiling.span)),
-        turned_(tiling.step == 1 ? 0 : values_.size()),
-        elements_(static_cast<std::size_t>(packed_bytes(format, tiling.rows * tiling.span))),
-        scales_(
-            static_cast<std::size_t>(block_count(format, tiling.rows * tiling.span) * format.scale.bytes())) {
+  Tile(const BlockFormat& format, const Tiling& tiling, float tensor_scale, const Conversion& conversion)
+      : tiling_(tiling), block_(format.length), rounder_(format, tensor_scale, conversion) {
+    const std::int64_t lines = tiling.step == 1 ? tiling.rows : tiling.span;
+    const std::int64_t width = tiling.step == 1 ? tiling.span : padded_columns(tiling.rows);
+    values_.resize(static_cast<std::size_t>(lines * width));
   }
 
   // Rounds tile number `tile` of x into the result.
-  void run(std::int64_t tile, const Tensor& x, const Conversion& conversion, RandomWords random,
-           float tensor_scale, const Tensor& result) {
-    first_ = tile / tiling_.spans() * tiling_.rows;
-    rows_ = std::min(tiling_.rows, tiling_.count - first_);
-    begin_ = tile % tiling_.spans() * tiling_.span;
-    count_ = std::min(tiling_.span, tiling_.length - begin_);
-    padded_ = round_up(count_, format_.length);
-    load(x);
-    random.first += static_cast<std::uint64_t>(first_ * tiling_.padded + begin_ * rows_);
-    encode_blocks(format_, values_.data(), rows_ * padded_, elements_.data(), scales_.data(), tensor_scale,
-                  conversion, random);
-    decode_blocks(format_, elements_.data(), scales_.data(), rows_ * padded_, values_.data(), tensor_scale);
+  void run(std::int64_t tile, const Tensor& x, RandomWords random, const Tensor& result) {
+    const std::int64_t first = tile / tiling_.spans() * tiling_.rows;
+    const std::int64_t begin = tile % tiling_.spans() * tiling_.span;
+    const std::int64_t rows = std::min(tiling_.rows, tiling_.count - first);
+    const std::int64_t count = std::min(tiling_.span, tiling_.length - begin);
+    random.first += static_cast<std::uint64_t>(first * tiling_.padded + begin * rows);
+    start_ = first * tiling_.line_stride + begin * tiling_.step;
+    if (tiling_.step == 1) {
+      lines_ = rows, width_ = count, padded_ = round_up(count, block_), apart_ = tiling_.line_stride;
+      load(x);
+      rounder_.row(values_.data(), rows * padded_, random);
+    } else {
+      lines_ = count, width_ = rows, padded_ = padded_columns(rows), apart_ = tiling_.step;
+      load(x);
+      rounder_.columns(values_.data(), count, rows, padded_, random);
+    }
     store(result);
   }
 
  private:
-  std::int64_t place(std::int64_t row, std::int64_t element) const {
-    return (first_ + row) * tiling_.line_stride + (begin_ + element) * tiling_.step;
+  static std::int64_t padded_columns(std::int64_t columns) {
+    return round_up(columns, BlockRounder::kColumns);
   }
 
-  // Pieces that lie one after another in memory: rows of the tile, or (step > 1) its elements across the
-  // rows; all of it where nothing lies in between. Calls each(place in memory, floats, count).
+  // Calls each(place in memory, floats, count) for every line, or once where nothing lies between them.
   template <class Each>
   void in_pieces(const Each& each) {
-    if (tiling_.step == 1) {
-      for (std::int64_t r = 0; r < rows_; ++r) each(place(r, 0), values_.data() + r * padded_, count_);
-    } else if (rows_ == tiling_.count) {
-      each(place(0, 0), turned_.data(), count_ * rows_);
-    } else {
-      for (std::int64_t i = 0; i < count_; ++i) each(place(0, i), turned_.data() + i * rows_, rows_);
-    }
+    if (width_ == padded_ && width_ == apart_) return each(start_, values_.data(), lines_ * width_);
+    for (std::int64_t i = 0; i < lines_; ++i) each(start_ + i * apart_, values_.data() + i * padded_, width_);
   }
 
   void load(const Tensor& x) {
@@ -108,32 +105,25 @@ class Tile {
     in_pieces([&](std::int64_t at, float* floats, std::int64_t count) {
       decode_row(dtype, codes + at * dtype.bytes(), floats, count);
     });
-    for (std::int64_t r = 0; r < rows_; ++r) {
-      float* row = values_.data() + r * padded_;
-      if (tiling_.step != 1)
-        for (std::int64_t i = 0; i < count_; ++i) row[i] = turned_[static_cast<std::size_t>(i * rows_ + r)];
-      std::fill(row + count_, row + padded_, 0.0f);
-    }
+    for (std::int64_t i = 0; i < lines_; ++i)
+      std::fill(values_.data() + i * padded_ + width_, values_.data() + (i + 1) * padded_, 0.0f);
   }
 
   void store(const Tensor& result) {
     const DType dtype = result.dtype();
     auto* codes = result.storage()->data;  // not raw_mutable: many threads write, and the tensor is new
-    if (tiling_.step != 1)
-      for (std::int64_t r = 0; r < rows_; ++r) {
-        const float* row = values_.data() + r * padded_;
-        for (std::int64_t i = 0; i < count_; ++i) turned_[static_cast<std::size_t>(i * rows_ + r)] = row[i];
-      }
     in_pieces([&](std::int64_t at, const float* floats, std::int64_t count) {
       encode_row(dtype, floats, codes + at * dtype.bytes(), count);
     });
   }
 
-  const BlockFormat& format_;
   const Tiling& tiling_;
-  std::vector<float> values_, turned_;
-  std::vector<std::byte> elements_, scales_;
-  std::int64_t first_ = 0, rows_ = 0, begin_ = 0, count_ = 0, padded_ = 0;  // of the tile at hand
+  std::int64_t block_;
+  BlockRounder rounder_;
+  std::vector<float> values_;
+  // Of the tile at hand: its place, its lines, their length without and with padding, and from each to the
+  // next in memory.
+  std::int64_t start_ = 0, lines_ = 0, width_ = 0, padded_ = 0, apart_ = 0;
 };
 
 float power_of_two_at_least(float value) {
@@ -165,9 +155,8 @@ class BlockQuantizer final : public Quantizer {
         format.has_tensor_scale ? power_of_two_at_least(halftone::tensor_scale(format, largest_magnitude(x)))
                                 : 1;
     parallel_for(tiling.tiles(), kUnit, [&](std::int64_t begin, std::int64_t end) {
-      Tile room(format, tiling);
-      for (std::int64_t tile = begin; tile < end; ++tile)
-        room.run(tile, x, conversion, random, tensor_scale, result);
+      Tile room(format, tiling, tensor_scale, conversion);
+      for (std::int64_t tile = begin; tile < end; ++tile) room.run(tile, x, random, result);
     });
     return result;
   }

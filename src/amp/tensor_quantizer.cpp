@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 
@@ -19,7 +18,7 @@
 #include "halftone/parallel.h"
 #include "halftone/profile.h"
 #include "halftone/random.h"
-#include "halftone/simd.h"
+#include "halftone/rounding.h"
 
 namespace halftone::amp {
 namespace {
@@ -36,22 +35,6 @@ int exponent_for(float amax, const Format& format) {
   if (std::ldexp(static_cast<double>(amax), k) > limit) --k;
   return std::clamp(k, -126, 126);
 }
-
-struct Scale {
-  static void run(float* values, std::int64_t count, float factor) {
-    for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
-  }
-};
-
-// What was not finite is NaN, whatever the format made of it.
-struct ScaleBack {
-  static void run(const float* before, float* rounded, std::int64_t count, float factor) {
-    for (std::int64_t i = 0; i < count; ++i)
-      rounded[i] = std::abs(before[i]) <= std::numeric_limits<float>::max()
-                       ? rounded[i] * factor
-                       : std::numeric_limits<float>::quiet_NaN();
-  }
-};
 
 class TensorQuantizer final : public Quantizer {
  public:
@@ -118,18 +101,18 @@ class TensorQuantizer final : public Quantizer {
     auto* to = static_cast<std::byte*>(result.raw_mutable());
     const DType wide = result.dtype();
     parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
-      std::array<float, kTile> values, rounded;
-      std::array<std::byte, 4 * kTile> codes;
+      std::array<float, kTile> values;
       for (std::int64_t at = begin; at < end; at += kTile) {
         const std::int64_t count = std::min(kTile, end - at);
-        decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
-        at_simd_level<Scale>(values.data(), count, up);
+        const float* given = values.data();
+        if (x.dtype() == float32)
+          given = reinterpret_cast<const float*>(from) + at;
+        else
+          decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
         RandomWords here = random;
         here.first += static_cast<std::uint64_t>(at);
-        encode_row(format, values.data(), codes.data(), count, conversion, here);
-        decode_row(format, codes.data(), rounded.data(), count);
-        at_simd_level<ScaleBack>(values.data(), rounded.data(), count, down);
-        encode_row(wide, rounded.data(), to + at * wide.bytes(), count);
+        round_row(format, given, values.data(), count, conversion, here, up, down);
+        encode_row(wide, values.data(), to + at * wide.bytes(), count);
       }
     });
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace halftone {
 namespace {
@@ -103,7 +104,9 @@ void BlockScaler::nearest(const std::uint32_t* amax, std::int64_t blocks, void* 
     for (std::int64_t i = 0; i < blocks; ++i)
       if (factors[i] < smallest) store_code(scale_, codes, i, smallest_code(scale_.format()));
   }
-  for (std::int64_t i = 0; i < blocks; ++i) factors[i] = encode_scale_ / std::max(factors[i], smallest);
+  // Finite, so that zeros stay zeros in a tensor whose scale is next to nothing.
+  for (std::int64_t i = 0; i < blocks; ++i)
+    factors[i] = std::min(encode_scale_ / std::max(factors[i], smallest), std::numeric_limits<float>::max());
 }
 
 }  // namespace halftone
