@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -23,7 +22,7 @@
 namespace halftone::amp {
 namespace {
 
-constexpr std::int64_t kChunk = 16384, kTile = 1024;
+constexpr std::int64_t kChunk = 16384;
 constexpr std::int64_t kHistory = 16;  // steps
 constexpr std::int64_t kRoles = 3;
 
@@ -72,11 +71,21 @@ class TensorQuantizer final : public Quantizer {
     const float amax = reference_magnitude(largest_magnitude(x), role, layer);
     const int exponent = exponent_for(amax, format.format());
     const Tensor result(x.shape(), carrier(format.format()));
-    round(x, format, exponent, role, result);
+    round(x, format, exponent, conversion(role), result);
     return result;
   }
 
+  bool may_share(OperandRole role) const override {
+    return conversion(role).rounding != Rounding::stochastic;
+  }
+
  private:
+  Conversion conversion(OperandRole role) const {
+    Conversion saturating{.overflow = Overflow::saturate};
+    if (role == OperandRole::gradient) saturating.rounding = rounding_;
+    return saturating;
+  }
+
   // Of this tensor or of those before it; notes the former for the steps to come.
   float reference_magnitude(float now, OperandRole role, std::string_view layer) const {
     const auto entry = history_.find(layer);
@@ -89,31 +98,17 @@ class TensorQuantizer final : public Quantizer {
     return before == 0 ? now : before;
   }
 
-  void round(const Tensor& x, DType format, int exponent, OperandRole role, const Tensor& result) const {
-    Conversion conversion = default_conversion(format.format());
-    conversion.overflow = Overflow::saturate;
+  void round(const Tensor& x, DType format, int exponent, const Conversion& conversion,
+             const Tensor& result) const {
     RandomWords random{thread_state().seed, streams::operands, 0};
-    if (role == OperandRole::gradient) conversion.rounding = rounding_;
     if (conversion.rounding == Rounding::stochastic)
       random.first = take_random(static_cast<std::uint64_t>(x.count()));
     const float up = std::ldexp(1.0f, exponent), down = std::ldexp(1.0f, -exponent);
-    const auto* from = static_cast<const std::byte*>(x.raw());
-    auto* to = static_cast<std::byte*>(result.raw_mutable());
-    const DType wide = result.dtype();
+    const RowPair all{x.dtype(), x.raw(), result.dtype(), result.raw_mutable()};
     parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
-      std::array<float, kTile> values;
-      for (std::int64_t at = begin; at < end; at += kTile) {
-        const std::int64_t count = std::min(kTile, end - at);
-        const float* given = values.data();
-        if (x.dtype() == float32)
-          given = reinterpret_cast<const float*>(from) + at;
-        else
-          decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
-        RandomWords here = random;
-        here.first += static_cast<std::uint64_t>(at);
-        round_row(format, given, values.data(), count, conversion, here, up, down);
-        encode_row(wide, values.data(), to + at * wide.bytes(), count);
-      }
+      RandomWords here = random;
+      here.first += static_cast<std::uint64_t>(begin);
+      round_row(format, all.at(begin), end - begin, conversion, here, up, down);
     });
   }
 

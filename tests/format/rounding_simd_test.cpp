@@ -1,113 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows rounded without codes against the codec, bit for bit: formats with vector loops and without, every
-// rounding, every instruction set this processor has, in whatever state the processor is.
+// What the loops take; what they give is in rounding_test.cpp and block_rounder_test.cpp.
 #include "format/rounding_simd.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
-#include <string>
 #include <vector>
 
 #include "format/rounding_support.h"
-#include "format/rounding_words.h"
-#include "halftone/rounding.h"
-
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 namespace halftone {
 namespace {
 
 using namespace rounding_support;
-
-// Every code of bfloat16, and as many float32s in between.
-std::vector<float> every_bfloat16() {
-  std::vector<float> values;
-  for (std::uint32_t code = 0; code < 0x10000; ++code)
-    for (const std::uint32_t rest : {0u, (code * 40503u) & 0xFFFFu})
-      values.push_back(std::bit_cast<float>(code << 16 | rest));
-  return values;
-}
-
-std::vector<float> by_the_codec(const Format& format, const std::vector<float>& values, const Conversion& c,
-                                const RandomWords& random, float up, float down) {
-  std::vector<std::uint32_t> words(values.size());
-  rounding_words(random, c.random_bits, words.data(), static_cast<std::int64_t>(words.size()));
-  std::vector<float> rounded;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float x = values[i] * up;
-    const std::uint64_t code = encode(format, static_cast<double>(x), c, words[i]);
-    rounded.push_back(std::isfinite(x) ? static_cast<float>(decode(format, code)) * down : kNan);
-  }
-  return rounded;
-}
-
-TEST(RoundRow, IsEncodingAndDecodingUnderEveryRounding) {
-  const std::vector<float> values = every_bfloat16();
-  const auto count = static_cast<std::int64_t>(values.size());
-  for (const char* name : {"float8_e4m3fn", "float8_e5m2", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
-                           "float8_e4m3fnuz", "fixed8m6", "float16", "bfloat16", "float32", "e5m9", "e8m3"})
-    for (const Conversion& c : conversions())
-      for (const int k : {0, 9, -120}) {
-        SCOPED_TRACE(std::string(name) + ", " + describe(c));
-        const DType dtype = find_dtype(name);
-        const float up = std::ldexp(1.0f, k), down = std::ldexp(1.0f, -k);
-        const std::vector<float> expected = by_the_codec(dtype.format(), values, c, {3, 4, 5}, up, down);
-        on_each_target([&] {
-          std::vector<float> rounded(values.size());
-          round_row(dtype, values.data(), rounded.data(), count, c, {3, 4, 5}, up, down);
-          expect_same(rounded, expected);
-        });
-        if (HasFatalFailure()) return;
-      }
-}
-
-TEST(RoundRow, TakesAnyLengthInPlaceAndWritesNothingElse) {
-  const Conversion stochastic{Rounding::stochastic, Overflow::saturate};
-  for (const Conversion& c : {Conversion{.overflow = Overflow::saturate}, stochastic})
-    on_each_target([&] {
-      for (std::int64_t count = 0; count < 70; ++count) {
-        std::vector<float> values(static_cast<std::size_t>(count));
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.3f * static_cast<float>(i) - 5;
-        const std::vector<float> expected =
-            by_the_codec(float8_e4m3fn.format(), values, c, {3, 4, 6}, 8, 0.125);
-        std::vector<float> place = values;
-        place.push_back(77);
-        round_row(float8_e4m3fn, place.data(), place.data(), count, c, {3, 4, 6}, 8, 0.125);
-        ASSERT_EQ(place.back(), 77);
-        place.pop_back();
-        expect_same(place, expected);
-      }
-    });
-}
-
-#if defined(__SSE2__)
-TEST(RoundRow, DoesNotDependOnTheStateOfTheProcessor) {
-  const std::vector<float> values = every_bfloat16();
-  const auto count = static_cast<std::int64_t>(values.size());
-  const auto rounded = [&] {
-    std::vector<float> result(values.size()), blocks = values;
-    round_row(float8_e5m2, values.data(), result.data(), count, {.overflow = Overflow::saturate}, {},
-              0x1p-100f, 0x1p100f);
-    BlockRounder(find_block_format("mxfp8_e4m3"), 1, {}).row(blocks.data(), count);
-    result.insert(result.end(), blocks.begin(), blocks.end());
-    return result;
-  };
-  const std::vector<float> expected = rounded();
-  const unsigned before = _mm_getcsr();
-  for (const unsigned state :
-       {0x8040u /* flush */, 0x2000u /* down */, 0x4000u /* up */, 0x6000u /* to zero */}) {
-    _mm_setcsr((before & ~0x6000u) | state);
-    const std::vector<float> then = rounded();
-    _mm_setcsr(before);
-    expect_same(then, expected);
-  }
-}
-#endif
 
 TEST(RoundingLoops, CoverTheFormatsOfTheRecipes) {
   for (const Rounding rounding : {Rounding::nearest_even, Rounding::stochastic}) {
@@ -119,6 +25,35 @@ TEST(RoundingLoops, CoverTheFormatsOfTheRecipes) {
     EXPECT_FALSE(simd::Layout(find_dtype("float8_e4m3fnuz").format(), c).fits_rounding());
   }
   EXPECT_FALSE(simd::Layout(float8_e5m2.format(), {}).fits_rounding());  // overflows to infinity
+}
+
+TEST(RoundingLoops, ReadAndWriteFloat32AndBfloat16) {
+  EXPECT_TRUE(simd::reads_and_writes({float32, nullptr, bfloat16, nullptr}));
+  EXPECT_FALSE(simd::reads_and_writes({float16, nullptr, bfloat16, nullptr}));
+  EXPECT_FALSE(simd::reads_and_writes({bfloat16, nullptr, float16, nullptr}));
+}
+
+TEST(RoundingLoops, FindTheLargestMagnitudeWhereverItIs) {
+  constexpr std::int64_t kBlocks = 32, kLength = 48;
+  for (const bool across : {false, true})
+    for (const DType dtype : {float32, bfloat16}) {
+      const simd::Blocks blocks =
+          across ? simd::Blocks{kBlocks, kLength, 1, kBlocks} : simd::Blocks{kBlocks, kLength, kLength, 1};
+      for (std::int64_t at = 0; at < kLength; ++at) {
+        std::vector<float> values(kBlocks * kLength, 0.5f);
+        for (std::int64_t b = 0; b < kBlocks; ++b)
+          values[static_cast<std::size_t>(b * blocks.next_block + at * blocks.next_element)] =
+              b == 3 ? -kInf : static_cast<float>(-1 - b);
+        std::vector<std::byte> codes(values.size() * 4);
+        encode_row(dtype, values.data(), codes.data(), kBlocks * kLength);
+        on_each_target([&] {
+          std::vector<std::uint32_t> amax(kBlocks);
+          simd::largest_magnitudes(dtype, codes.data(), blocks, amax.data());
+          for (std::size_t b = 0; b < kBlocks; ++b)
+            ASSERT_EQ(std::bit_cast<float>(amax[b]), b == 3 ? kInf : 1 + static_cast<float>(b));
+        });
+      }
+    }
 }
 
 }  // namespace

@@ -1,112 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks rounded without codes against those encoded and decoded, bit for bit: formats with vector loops and
-// without, every rounding, rows and columns, every instruction set this processor has.
+// Rows rounded without codes against the codec, bit for bit: formats with vector loops and without, every
+// rounding, every instruction set this processor has, in whatever state the processor is.
 #include "halftone/rounding.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "format/rounding_support.h"
-#include "halftone/error.h"
-#include "halftone/random.h"
+#include "format/rounding_words.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 namespace halftone {
 namespace {
 
 using namespace rounding_support;
 
-// Blocks of very different sizes: all binades of float32, some of them zeros or not finite.
-std::vector<float> varied(std::int64_t count, int length) {
+// Every code of bfloat16, and as many float32s in between.
+std::vector<float> every_bfloat16() {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::uint64_t>(i);
-    const auto block = i / length;
-    const float x = std::ldexp(2 * random_uniform_at(5, 1, at) - 1, static_cast<int>(block * 37 % 270 - 145));
-    values.push_back(block % 7 == 5 ? std::copysign(0.0f, x) : i % 11 == 3 ? x / 4096 : x);
-    if (block % 41 == 2 && i % length == 1) values.back() = kNan;
-    if (block % 41 == 3 && i % length == 0) values.back() = -kInf;
+  for (std::uint32_t code = 0; code < 0x10000; ++code)
+    for (const std::uint32_t rest : {0u, (code * 40503u) & 0xFFFFu})
+      values.push_back(std::bit_cast<float>(code << 16 | rest));
+  return values;
+}
+
+std::vector<float> by_the_codec(const Format& format, const std::vector<float>& values, const Conversion& c,
+                                const RandomWords& random, float up, float down) {
+  std::vector<std::uint32_t> words(values.size());
+  rounding_words(random, c.random_bits, words.data(), static_cast<std::int64_t>(words.size()));
+  std::vector<float> rounded;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float x = values[i] * up;
+    const std::uint64_t code = encode(format, static_cast<double>(x), c, words[i]);
+    rounded.push_back(std::isfinite(x) ? static_cast<float>(decode(format, code)) * down : kNan);
   }
-  return values;
+  return rounded;
 }
 
-std::vector<float> by_codes(const BlockFormat& f, std::vector<float> values, float tensor_scale,
-                            const Conversion& c, const RandomWords& random) {
+TEST(RoundRow, IsEncodingAndDecodingUnderEveryRounding) {
+  const std::vector<float> values = every_bfloat16();
   const auto count = static_cast<std::int64_t>(values.size());
-  std::vector<std::byte> elements(static_cast<std::size_t>(packed_bytes(f, count)));
-  std::vector<std::byte> scales(static_cast<std::size_t>(block_count(f, count) * f.scale.bytes()));
-  encode_blocks(f, values.data(), count, elements.data(), scales.data(), tensor_scale, c, random);
-  decode_blocks(f, elements.data(), scales.data(), count, values.data(), tensor_scale);
-  return values;
-}
-
-std::vector<BlockFormat> formats() {
-  std::vector<BlockFormat> all(std::begin(kBlockFormats), std::end(kBlockFormats));
-  for (const char* name :
-       {"mxfp8_e4m3:rceil", "mxfp4:even", "mxfp4:ceil", "nvfp4:rceil", "e3m2fn:48:bfloat16:ceil",
-        "float8_e4m3fnuz:16:float8_e8m0fnu:rceil", "float4_e2m1fn:8:ue5m3:nearest",
-        "float4_e2m1fn:32:float6_e3m2fn:nearest", "int4:16:float16:nearest"})
-    all.push_back(find_block_format(name));
-  return all;
-}
-
-TEST(BlockRounder, GivesTheBitsOfEncodedRowsUnderEveryRounding) {
-  for (const BlockFormat& f : formats())
+  for (const char* name : {"float8_e4m3fn", "float8_e5m2", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+                           "float8_e4m3fnuz", "fixed8m6", "float16", "bfloat16", "float32", "e5m9", "e8m3"})
     for (const Conversion& c : conversions())
-      for (const std::int64_t count : {300 * f.length, 5 * f.length + 3, 1}) {
-        SCOPED_TRACE(std::string(f.name) + ", " + describe(c) + ", " + std::to_string(count));
-        const float tensor_scale = f.has_tensor_scale ? 0x1p-5f : 1;
-        const std::vector<float> values = varied(count, f.length);
-        const std::vector<float> expected = by_codes(f, values, tensor_scale, c, {3, 4, 5});
+      for (const int k : {0, 9, -120}) {
+        SCOPED_TRACE(std::string(name) + ", " + describe(c));
+        const DType dtype = find_dtype(name);
+        const float up = std::ldexp(1.0f, k), down = std::ldexp(1.0f, -k);
+        const std::vector<float> expected = by_the_codec(dtype.format(), values, c, {3, 4, 5}, up, down);
         on_each_target([&] {
-          std::vector<float> place = values;
-          BlockRounder(f, tensor_scale, c).row(place.data(), count, {3, 4, 5});
-          expect_same(place, expected);
+          std::vector<float> rounded(values.size());
+          round_row(dtype, {float32, values.data(), float32, rounded.data()}, count, c, {3, 4, 5}, up, down);
+          expect_same(rounded, expected);
         });
         if (HasFatalFailure()) return;
       }
 }
 
-TEST(BlockRounder, GivesColumnsTheBitsOfRows) {
-  for (const BlockFormat& f : formats())
-    for (const Conversion& c :
-         {Conversion{}, Conversion{.rounding = Rounding::stochastic}, Conversion{Rounding::toward_zero}})
-      for (const std::int64_t columns : {1, 15, 16, 40, 150})
-        for (const std::int64_t length : {1, 31, 64, 100}) {
-          SCOPED_TRACE(std::string(f.name) + ", " + describe(c) + ", " + std::to_string(columns) + " of " +
-                       std::to_string(length));
-          const std::int64_t stride = (columns + 31) / 16 * 16, padded = block_count(f, length) * f.length;
-          const std::vector<float> values = varied(length * stride, 29);
-          std::vector<float> expected(values.size());
-          for (std::int64_t column = 0; column < columns; ++column) {
-            std::vector<float> one;
-            for (std::int64_t i = 0; i < length; ++i)
-              one.push_back(values[static_cast<std::size_t>(i * stride + column)]);
-            one = by_codes(f, one, 1, c, {3, 4, 7 + static_cast<std::uint64_t>(column * padded)});
-            for (std::int64_t i = 0; i < length; ++i)
-              expected[static_cast<std::size_t>(i * stride + column)] = one[static_cast<std::size_t>(i)];
-          }
-          on_each_target([&] {
-            std::vector<float> place = values;
-            BlockRounder(f, 1, c).columns(place.data(), length, columns, stride, {3, 4, 7});
-            for (std::int64_t i = 0; i < length; ++i)
-              std::fill_n(place.begin() + i * stride + columns, stride - columns, 0.0f);
-            expect_same(place, expected);
-          });
-          if (HasFatalFailure()) return;
-        }
+TEST(RoundRow, TakesAnyLengthInPlaceAndWritesNothingElse) {
+  const Conversion stochastic{Rounding::stochastic, Overflow::saturate};
+  for (const Conversion& c : {Conversion{.overflow = Overflow::saturate}, stochastic})
+    on_each_target([&] {
+      for (std::int64_t count = 0; count < 70; ++count) {
+        std::vector<float> values(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.3f * static_cast<float>(i) - 5;
+        const std::vector<float> expected =
+            by_the_codec(float8_e4m3fn.format(), values, c, {3, 4, 6}, 8, 0.125);
+        std::vector<float> place = values;
+        place.push_back(77);
+        round_row(float8_e4m3fn, {float32, place.data(), float32, place.data()}, count, c, {3, 4, 6}, 8,
+                  0.125);
+        ASSERT_EQ(place.back(), 77);
+        place.pop_back();
+        expect_same(place, expected);
+      }
+    });
 }
 
-TEST(BlockRounder, RefusesWhatBlocksRefuse) {
-  float value = 1;
-  const BlockFormat& f = find_block_format("mxfp4");
-  EXPECT_THROW(BlockRounder(f, 0, {}).row(&value, 1), ValueError);
-  EXPECT_THROW(BlockRounder(f, kInf, {}).row(&value, 1), ValueError);
+TEST(RoundRow, ReadsAndWritesAnyFormat) {
+  const std::vector<float> values = every_bfloat16();
+  const auto count = static_cast<std::int64_t>(values.size());
+  for (const Rounding rounding : {Rounding::nearest_even, Rounding::stochastic})
+    for (const DType from : {float32, bfloat16, float16})
+      for (const DType to : {float32, bfloat16, float16}) {
+        SCOPED_TRACE(std::string(from.name()) + " to " + std::string(to.name()));
+        const Conversion c{rounding, Overflow::saturate};
+        std::vector<std::byte> codes(values.size() * 4), expected(values.size() * 4);
+        std::vector<float> read(values.size()), rounded(values.size());
+        encode_row(from, values.data(), codes.data(), count);
+        decode_row(from, codes.data(), read.data(), count);
+        rounded = by_the_codec(float8_e5m2.format(), read, c, {3, 4, 5}, 0x1p-9f, 0x1p9f);
+        encode_row(to, rounded.data(), expected.data(), count);
+        on_each_target([&] {
+          std::vector<std::byte> result(values.size() * 4);
+          round_row(float8_e5m2, {from, codes.data(), to, result.data()}, count, c, {3, 4, 5}, 0x1p-9f,
+                    0x1p9f);
+          ASSERT_EQ(result, expected);
+        });
+        if (HasFatalFailure()) return;
+      }
 }
+
+#if defined(__SSE2__)
+TEST(RoundRow, DoesNotDependOnTheStateOfTheProcessor) {
+  const std::vector<float> values = every_bfloat16();
+  const auto count = static_cast<std::int64_t>(values.size());
+  const auto rounded = [&] {
+    std::vector<float> result(values.size());
+    round_row(float8_e5m2, {float32, values.data(), float32, result.data()}, count,
+              {.overflow = Overflow::saturate}, {}, 0x1p-100f, 0x1p100f);
+    return result;
+  };
+  const std::vector<float> expected = rounded();
+  const unsigned before = _mm_getcsr();
+  for (const unsigned state :
+       {0x8040u /* flush */, 0x2000u /* down */, 0x4000u /* up */, 0x6000u /* to zero */}) {
+    _mm_setcsr((before & ~0x6000u) | state);
+    const std::vector<float> then = rounded();
+    _mm_setcsr(before);
+    expect_same(then, expected);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace halftone
