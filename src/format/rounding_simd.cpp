@@ -27,14 +27,38 @@ HWY_INLINE VF load(const std::uint16_t* codes) {
   return hn::BitCast(F(), hn::ShiftLeft<16>(load_codes(codes)));
 }
 
-HWY_INLINE void store(VF x, float* values) { hn::StoreU(x, F(), values); }
-// To nearest even. The NaNs made here have nothing in their lower half that could carry.
-HWY_INLINE void store(VF x, std::uint16_t* codes) {
+// The bits whose upper half is x to nearest even. The NaNs made here have nothing below that could carry.
+HWY_INLINE VU rounded_half(VF x) {
   const U du;
   const VU bits = hn::BitCast(du, x);
   const VU parity = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-  const VU rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), parity);
-  store_codes(hn::BitCast(I(), hn::ShiftRight<16>(rounded)), codes);
+  return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), parity);
+}
+
+HWY_INLINE void store(VF x, float* values) { hn::StoreU(x, F(), values); }
+HWY_INLINE void store(VF x, std::uint16_t* codes) {
+  store_codes(hn::BitCast(I(), hn::ShiftRight<16>(rounded_half(x))), codes);
+}
+
+// Two neighbouring codes of bfloat16 lie in each lane of 32 bits: worked on as they lie there, none has to
+// move to another lane.
+template <class From, class To>
+inline constexpr bool kPairs = HWY_TARGET != HWY_SCALAR && sizeof(From) == 2 && sizeof(To) == 2;
+
+template <class Code>
+HWY_INLINE VU load_pairs(const Code* codes) {
+  return hn::BitCast(U(), hn::LoadU(hn::Repartition<Code, F>(), codes));
+}
+HWY_INLINE VF first_of(VU pairs) { return hn::BitCast(F(), hn::ShiftLeft<16>(pairs)); }
+HWY_INLINE VF second_of(VU pairs) { return hn::BitCast(F(), hn::And(pairs, hn::Set(U(), 0xFFFF0000u))); }
+
+template <class Code, class Round>
+HWY_INLINE void round_pairs(const Code* from, Code* to, const Round& round) {
+  const VU pairs = load_pairs(from);
+  const VU first = hn::ShiftRight<16>(rounded_half(round(first_of(pairs), hn::Zero(U()))));
+  const VU second = hn::And(rounded_half(round(second_of(pairs), hn::Zero(U()))), hn::Set(U(), 0xFFFF0000u));
+  const hn::Repartition<Code, F> halves;
+  hn::StoreU(hn::BitCast(halves, hn::Or(first, second)), halves, to);
 }
 
 // One vector of round_row.
@@ -47,12 +71,11 @@ struct ScaledRounder {
         nan(hn::BitCast(F(), hn::Set(I(), 0x7FC00000))),
         last_finite(hn::Set(I(), 0x7F7FFFFF)) {}
 
-  template <class From, class To>
-  HWY_INLINE void operator()(const From* from, To* to, const std::uint32_t* words) const {
-    const VF x = hn::Mul(load(from), times);
-    const VF y = hn::Mul(round(x, load_words<Round>(words)), back);
+  HWY_INLINE VF operator()(VF value, VU random) const {
+    const VF x = hn::Mul(value, times);
+    const VF y = hn::Mul(round(x, random), back);
     const auto is_special = hn::Gt(hn::BitCast(I(), hn::Abs(x)), last_finite);
-    store(hn::IfThenElse(hn::RebindMask(F(), is_special), nan, y), to);
+    return hn::IfThenElse(hn::RebindMask(F(), is_special), nan, y);
   }
 
   Round round;
@@ -67,14 +90,17 @@ void values_with(const Layout& f, const From* from, To* to, std::int64_t count, 
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(F()));
   const ScaledRounder<Round> round(f, up, down);
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) round(from + i, to + i, Round::kRandom ? words + i : nullptr);
+  if constexpr (kPairs<From, To> && !Round::kRandom)
+    for (; i + 2 * lanes <= count; i += 2 * lanes) round_pairs(from + i, to + i, round);
+  for (; i + lanes <= count; i += lanes)
+    store(round(load(from + i), load_words<Round>(Round::kRandom ? words + i : nullptr)), to + i);
   if (i >= count) return;
   From rest[kMaxLanes] = {};
   To result[kMaxLanes];
   std::uint32_t random[kMaxLanes] = {};
   std::copy(from + i, from + count, rest);
   if (Round::kRandom) std::copy(words + i, words + count, random);
-  round(rest, result, random);
+  store(round(load(rest), load_words<Round>(random)), result);
   std::copy_n(result, count - i, to + i);
 }
 
@@ -98,10 +124,7 @@ void values_loop(const Layout& f, const RowPair& rows, std::int64_t count, const
 }
 
 // Bits of magnitudes are ordered as these are.
-template <class From>
-HWY_INLINE VI magnitude(const From* from) {
-  return hn::BitCast(I(), hn::Abs(load(from)));
-}
+HWY_INLINE VI magnitude(VF x) { return hn::BitCast(I(), hn::Abs(x)); }
 
 template <class From>
 void amax_with(const From* from, const Blocks& blocks, std::uint32_t* amax) {
@@ -110,7 +133,13 @@ void amax_with(const From* from, const Blocks& blocks, std::uint32_t* amax) {
   if (blocks.next_element == 1) {
     for (std::int64_t block = 0; block < blocks.count; ++block, from += blocks.next_block) {
       VI largest = hn::Zero(di);
-      for (std::int64_t i = 0; i < blocks.length; i += lanes) largest = hn::Max(largest, magnitude(from + i));
+      std::int64_t i = 0;
+      if constexpr (kPairs<From, From>)
+        for (; i + 2 * lanes <= blocks.length; i += 2 * lanes) {
+          const VU pairs = load_pairs(from + i);
+          largest = hn::Max(largest, hn::Max(magnitude(first_of(pairs)), magnitude(second_of(pairs))));
+        }
+      for (; i < blocks.length; i += lanes) largest = hn::Max(largest, magnitude(load(from + i)));
       amax[block] = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
     }
     return;
@@ -118,7 +147,7 @@ void amax_with(const From* from, const Blocks& blocks, std::uint32_t* amax) {
   for (std::int64_t block = 0; block < blocks.count; block += lanes) {
     VI largest = hn::Zero(di);
     for (std::int64_t i = 0; i < blocks.length; ++i)
-      largest = hn::Max(largest, magnitude(from + i * blocks.next_element + block));
+      largest = hn::Max(largest, magnitude(load(from + i * blocks.next_element + block)));
     hn::StoreU(hn::BitCast(U(), largest), U(), amax + block);
   }
 }
@@ -128,19 +157,15 @@ void amax_loop(DType dtype, const void* values, const Blocks& blocks, std::uint3
   amax_with(static_cast<const std::uint16_t*>(values), blocks, amax);
 }
 
-// One vector of blocks: values, factors and scales of its lanes.
+// One vector of blocks. `factor` and `scale` are those of its lanes.
 template <class Round>
 struct BlockedRounder {
-  HWY_INLINE BlockedRounder(const Layout& f, float tensor_scale)
-      : round(f), second(hn::Set(F(), tensor_scale)) {}
-
-  template <class From, class To>
-  HWY_INLINE void operator()(const From* from, To* to, VF factor, VF scale, VU random) const {
-    store(hn::Mul(hn::Mul(round(hn::Mul(load(from), factor), random), scale), second), to);
+  HWY_INLINE VF operator()(VF x, VU random) const {
+    return hn::Mul(hn::Mul(round(hn::Mul(x, factor), random), scale), second);
   }
 
-  Round round;
-  VF second;
+  const Round& round;
+  VF factor, scale, second;
 };
 
 template <class Round, class From, class To>
@@ -148,25 +173,32 @@ void blocks_with(const Layout& f, const From* from, To* to, const Blocks& blocks
                  const std::uint32_t* words, std::int64_t next_words) {
   const F df;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
-  const BlockedRounder<Round> round(f, scales.tensor_scale);
+  const Round to_format(f);
+  const VF second = hn::Set(df, scales.tensor_scale);
   if (blocks.next_element == 1) {
     for (std::int64_t block = 0; block < blocks.count; ++block) {
-      const VF factor = hn::Set(df, scales.factors[block]), scale = hn::Set(df, scales.scales[block]);
-      const std::int64_t begin = block * blocks.next_block;
-      for (std::int64_t i = 0; i < blocks.length; i += lanes)
-        round(from + begin + i, to + begin + i, factor, scale,
-              load_words<Round>(Round::kRandom ? words + block * next_words + i : nullptr));
+      const BlockedRounder<Round> round{to_format, hn::Set(df, scales.factors[block]),
+                                        hn::Set(df, scales.scales[block]), second};
+      const std::int64_t begin = block * blocks.next_block, end = begin + blocks.length;
+      std::int64_t i = begin;
+      if constexpr (kPairs<From, To> && !Round::kRandom)
+        for (; i + 2 * lanes <= end; i += 2 * lanes) round_pairs(from + i, to + i, round);
+      for (; i < end; i += lanes) {
+        const std::uint32_t* at = Round::kRandom ? words + block * next_words + i - begin : nullptr;
+        store(round(load(from + i), load_words<Round>(at)), to + i);
+      }
     }
     return;
   }
   const VI places = hn::Mul(hn::Iota(I(), 0), hn::Set(I(), static_cast<std::int32_t>(next_words)));
   for (std::int64_t block = 0; block < blocks.count; block += lanes) {
-    const VF factor = hn::LoadU(df, scales.factors + block), scale = hn::LoadU(df, scales.scales + block);
+    const BlockedRounder<Round> round{to_format, hn::LoadU(df, scales.factors + block),
+                                      hn::LoadU(df, scales.scales + block), second};
     for (std::int64_t i = 0; i < blocks.length; ++i) {
       VU random = hn::Zero(U());
       if constexpr (Round::kRandom) random = hn::GatherIndex(U(), words + block * next_words + i, places);
       const std::int64_t at = i * blocks.next_element + block;
-      round(from + at, to + at, factor, scale, random);
+      store(round(load(from + at), random), to + at);
     }
   }
 }
