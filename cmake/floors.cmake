@@ -6,7 +6,7 @@ set(HALFTONE_FLOORS base format tensor backend autograd op amp nn optim data com
 
 # Public header of each floor (op has two: one for users, one for authors).
 set(HALFTONE_HEADERS_base elementary error float_state parallel profile random simd warning)
-set(HALFTONE_HEADERS_format format format_codec conversion conversion_codec census block scalar scalar_fmt)
+set(HALFTONE_HEADERS_format format format_codec conversion conversion_codec rounding census block scalar scalar_fmt)
 set(HALFTONE_HEADERS_tensor tensor)
 set(HALFTONE_HEADERS_backend formula backend)
 set(HALFTONE_HEADERS_autograd autograd)

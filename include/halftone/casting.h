@@ -37,6 +37,9 @@ class OperandQuantizer {
   // x, of any format and strides, rounded once. `layer` is the name of the weight, for state kept per tensor;
   // empty if it has none.
   virtual Tensor quantize(const Tensor& x, OperandRole role, Along along, std::string_view layer) const = 0;
+  // Whether quantize gives the same along every axis and each time, so that products may share the result.
+  // Not so of blocks, nor of what is rounded stochastically: products have random numbers of their own.
+  virtual bool may_share(OperandRole role) const = 0;
 };
 
 // An exception for the ops of one name; a list, innermost first. Empty fields change nothing.

@@ -66,6 +66,7 @@ struct BackwardCall {
   std::span<const Shape> shapes;  // of the inputs
   const OperandQuantizer* quantizer = nullptr;
   std::string_view layer{};
+  mutable Tensor rounded_gradient{};  // for gradient_operand, where products may share it
 
   Tensor operand(int input, Along along) const;  // as Call::operand, of `inputs`
   Tensor gradient_operand(Along along) const;    // of `gradient`

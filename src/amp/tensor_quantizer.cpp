@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 
@@ -19,12 +17,12 @@
 #include "halftone/parallel.h"
 #include "halftone/profile.h"
 #include "halftone/random.h"
-#include "halftone/simd.h"
+#include "halftone/rounding.h"
 
 namespace halftone::amp {
 namespace {
 
-constexpr std::int64_t kChunk = 16384, kTile = 1024;
+constexpr std::int64_t kChunk = 16384;
 constexpr std::int64_t kHistory = 16;  // steps
 constexpr std::int64_t kRoles = 3;
 
@@ -36,22 +34,6 @@ int exponent_for(float amax, const Format& format) {
   if (std::ldexp(static_cast<double>(amax), k) > limit) --k;
   return std::clamp(k, -126, 126);
 }
-
-struct Scale {
-  static void run(float* values, std::int64_t count, float factor) {
-    for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
-  }
-};
-
-// What was not finite is NaN, whatever the format made of it.
-struct ScaleBack {
-  static void run(const float* before, float* rounded, std::int64_t count, float factor) {
-    for (std::int64_t i = 0; i < count; ++i)
-      rounded[i] = std::abs(before[i]) <= std::numeric_limits<float>::max()
-                       ? rounded[i] * factor
-                       : std::numeric_limits<float>::quiet_NaN();
-  }
-};
 
 class TensorQuantizer final : public Quantizer {
  public:
@@ -89,11 +71,21 @@ class TensorQuantizer final : public Quantizer {
     const float amax = reference_magnitude(largest_magnitude(x), role, layer);
     const int exponent = exponent_for(amax, format.format());
     const Tensor result(x.shape(), carrier(format.format()));
-    round(x, format, exponent, role, result);
+    round(x, format, exponent, conversion(role), result);
     return result;
   }
 
+  bool may_share(OperandRole role) const override {
+    return conversion(role).rounding != Rounding::stochastic;
+  }
+
  private:
+  Conversion conversion(OperandRole role) const {
+    Conversion saturating{.overflow = Overflow::saturate};
+    if (role == OperandRole::gradient) saturating.rounding = rounding_;
+    return saturating;
+  }
+
   // Of this tensor or of those before it; notes the former for the steps to come.
   float reference_magnitude(float now, OperandRole role, std::string_view layer) const {
     const auto entry = history_.find(layer);
@@ -106,31 +98,17 @@ class TensorQuantizer final : public Quantizer {
     return before == 0 ? now : before;
   }
 
-  void round(const Tensor& x, DType format, int exponent, OperandRole role, const Tensor& result) const {
-    Conversion conversion = default_conversion(format.format());
-    conversion.overflow = Overflow::saturate;
+  void round(const Tensor& x, DType format, int exponent, const Conversion& conversion,
+             const Tensor& result) const {
     RandomWords random{thread_state().seed, streams::operands, 0};
-    if (role == OperandRole::gradient) conversion.rounding = rounding_;
     if (conversion.rounding == Rounding::stochastic)
       random.first = take_random(static_cast<std::uint64_t>(x.count()));
     const float up = std::ldexp(1.0f, exponent), down = std::ldexp(1.0f, -exponent);
-    const auto* from = static_cast<const std::byte*>(x.raw());
-    auto* to = static_cast<std::byte*>(result.raw_mutable());
-    const DType wide = result.dtype();
+    const RowPair all{x.dtype(), x.raw(), result.dtype(), result.raw_mutable()};
     parallel_for(x.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
-      std::array<float, kTile> values, rounded;
-      std::array<std::byte, 4 * kTile> codes;
-      for (std::int64_t at = begin; at < end; at += kTile) {
-        const std::int64_t count = std::min(kTile, end - at);
-        decode_row(x.dtype(), from + at * x.dtype().bytes(), values.data(), count);
-        at_simd_level<Scale>(values.data(), count, up);
-        RandomWords here = random;
-        here.first += static_cast<std::uint64_t>(at);
-        encode_row(format, values.data(), codes.data(), count, conversion, here);
-        decode_row(format, codes.data(), rounded.data(), count);
-        at_simd_level<ScaleBack>(values.data(), rounded.data(), count, down);
-        encode_row(wide, rounded.data(), to + at * wide.bytes(), count);
-      }
+      RandomWords here = random;
+      here.first += static_cast<std::uint64_t>(begin);
+      round_row(format, all.at(begin), end - begin, conversion, here, up, down);
     });
   }
 

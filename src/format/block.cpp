@@ -5,8 +5,6 @@
 // block_simd.h, any others by the codec; both give the same bits.
 #include "halftone/block.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,23 +14,13 @@
 
 #include "format/block_scale.h"
 #include "format/block_simd.h"
+#include "format/rounding_simd.h"
 #include "format/rounding_words.h"
 #include "halftone/census.h"
-#include "halftone/error.h"
 #include "halftone/float_state.h"
 
 namespace halftone {
 namespace {
-
-void check(const BlockFormat& format, float tensor_scale) {
-  if (format.length < 1 || format.element.format().bits() > 8)
-    throw ValueError("blocks",
-                     fmt::format("{} elements of {} in a block", format.length, format.element.name()),
-                     "at least one element of at most 8 bits");
-  if (!(tensor_scale > 0) || !std::isfinite(tensor_scale) || !std::isfinite(1 / tensor_scale))
-    throw ValueError("blocks", fmt::format("a tensor scale of {}", tensor_scale),
-                     "a positive number whose reciprocal is finite");
-}
 
 // Not set to anything: every element is written before it is read.
 template <class T>
@@ -67,7 +55,8 @@ class Group {
               const RandomWords& random) {
     const std::int64_t blocks = block_count(format_, count), whole = count / format_.length;
     const bool vectors = simd::covers(format_);
-    if (vectors) simd::largest_magnitudes(format_, values, whole, amax_.get());
+    if (vectors)
+      simd::largest_magnitudes(float32, values, {whole, format_.length, format_.length, 1}, amax_.get());
     for (std::int64_t i = vectors ? whole : 0; i < blocks; ++i)
       amax_[static_cast<std::size_t>(i)] = largest_magnitude(values + i * format_.length, size(i, count));
     scaler_(amax_.get(), blocks, scales, exponents_.get(), factors_.get());
@@ -188,7 +177,7 @@ float tensor_scale(const BlockFormat& format, float amax) {
 void encode_blocks(const BlockFormat& format, const float* values, std::int64_t count, void* elements,
                    void* scales, float tensor_scale, const Conversion& conversion, const RandomWords& random,
                    Census* census) {
-  check(format, tensor_scale);
+  check_blocks(format, tensor_scale);
   const DefaultFloatState state;
   Conversion saturating = conversion;
   saturating.overflow = Overflow::saturate;
@@ -206,7 +195,7 @@ void encode_blocks(const BlockFormat& format, const float* values, std::int64_t 
 
 void decode_blocks(const BlockFormat& format, const void* elements, const void* scales, std::int64_t count,
                    float* values, float tensor_scale) {
-  check(format, tensor_scale);
+  check_blocks(format, tensor_scale);
   const DefaultFloatState state;
   Group group(format, tensor_scale, {});
   for (std::int64_t begin = 0; begin < count; begin += group.length()) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/block_scale.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+
+#include "halftone/error.h"
 
 namespace halftone {
 namespace {
@@ -39,6 +44,16 @@ Conversion saturating() {
 }
 
 }  // namespace
+
+void check_blocks(const BlockFormat& format, float tensor_scale) {
+  if (format.length < 1 || format.element.format().bits() > 8)
+    throw ValueError("blocks",
+                     fmt::format("{} elements of {} in a block", format.length, format.element.name()),
+                     "at least one element of at most 8 bits");
+  if (!(tensor_scale > 0) || !std::isfinite(tensor_scale) || !std::isfinite(1 / tensor_scale))
+    throw ValueError("blocks", fmt::format("a tensor scale of {}", tensor_scale),
+                     "a positive number whose reciprocal is finite");
+}
 
 BlockScaler::BlockScaler(const BlockFormat& format, float tensor_scale)
     : scale_(format.scale),
@@ -103,7 +118,9 @@ void BlockScaler::nearest(const std::uint32_t* amax, std::int64_t blocks, void* 
     for (std::int64_t i = 0; i < blocks; ++i)
       if (factors[i] < smallest) store_code(scale_, codes, i, smallest_code(scale_.format()));
   }
-  for (std::int64_t i = 0; i < blocks; ++i) factors[i] = encode_scale_ / std::max(factors[i], smallest);
+  // Finite, so that zeros stay zeros in a tensor whose scale is next to nothing.
+  for (std::int64_t i = 0; i < blocks; ++i)
+    factors[i] = std::min(encode_scale_ / std::max(factors[i], smallest), std::numeric_limits<float>::max());
 }
 
 }  // namespace halftone

@@ -11,6 +11,9 @@
 
 namespace halftone {
 
+// Throws ValueError for a format whose elements or length no loop takes, or a tensor scale that is no scale.
+void check_blocks(const BlockFormat& format, float tensor_scale);
+
 // What the rule needs to know of a block format.
 class BlockScaler {
  public:

@@ -19,18 +19,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::simd::HWY_NAMESPACE {
 
-void amax_loop(std::int64_t length, const float* values, std::int64_t blocks, std::uint32_t* amax) {
-  const I di;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(di));
-  const VI mask = hn::Set(di, 0x7FFFFFFF);
-  for (std::int64_t block = 0; block < blocks; ++block, values += length) {
-    VI largest = hn::Zero(di);
-    for (std::int64_t i = 0; i < length; i += lanes)
-      largest = hn::Max(largest, hn::And(hn::BitCast(di, hn::LoadU(F(), values + i)), mask));
-    amax[block] = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
-  }
-}
-
 // To nearest even the division by the scale may be a product in float32: what that makes inexact is far below
 // the smallest element.
 template <class Encode>
@@ -102,17 +90,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::simd {
 
-HWY_EXPORT(amax_loop);
 HWY_EXPORT(encode_loop);
 HWY_EXPORT(decode_loop);
 
 bool covers(const BlockFormat& format) {
   return covers(format.element.format()) && format.element.format().bits() <= 8 && format.length % 16 == 0;
-}
-
-void largest_magnitudes(const BlockFormat& format, const float* values, std::int64_t blocks,
-                        std::uint32_t* amax) {
-  HWY_DYNAMIC_DISPATCH(amax_loop)(format.length, values, blocks, amax);
 }
 
 void encode_elements(const BlockFormat& format, bool power_of_two, const float* values, std::int64_t blocks,

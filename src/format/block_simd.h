@@ -14,10 +14,6 @@ inline constexpr std::int64_t kGroup = 2048;
 
 bool covers(const BlockFormat& format);
 
-// The largest magnitude of each block, as the bits of a float32.
-void largest_magnitudes(const BlockFormat& format, const float* values, std::int64_t blocks,
-                        std::uint32_t* amax);
-
 // Codes, a byte each, of values divided by 2^exponent or multiplied by the factor of their block
 // (block_scale.h). The conversion saturates; `words` has a random word for each value or is null.
 void encode_elements(const BlockFormat& format, bool power_of_two, const float* values, std::int64_t blocks,

@@ -262,14 +262,13 @@ struct AnyEncoder {
 // The leading bits of a float32, by integer addition: half an ulp less one and the parity of what is kept, or
 // a random number. Carries go into infinity, which is where they should.
 struct LeadingEncoder {
-  explicit HWY_INLINE LeadingEncoder(const Layout& f)
-      : layout(f),
-        drop(f.shift),
-        almost_half(hn::Set(U(), (1u << (f.shift - 1)) - 1)),
+  HWY_INLINE LeadingEncoder(const Format& f, const Conversion& c)
+      : drop(23 - f.mantissa_bits),
+        almost_half(hn::Set(U(), (1u << (drop - 1)) - 1)),
         one(hn::Set(U(), 1)),
         infinity(hn::Set(I(), 0x7F800000)),
         magnitude_mask(hn::Set(I(), 0x7FFFFFFF)),
-        random_mask(hn::Set(U(), f.random_mask)) {}
+        random_mask(hn::Set(U(), Layout::random_mask_of(c))) {}
 
   HWY_INLINE VI operator()(VI signed_bits) const {
     const VU bits = hn::BitCast(U(), signed_bits);
@@ -289,13 +288,12 @@ struct LeadingEncoder {
     if (HWY_UNLIKELY(!hn::AllFalse(I(), is_special))) {
       const VI kept = hn::BitCast(I(), hn::ShiftRightSame(hn::BitCast(U(), bits), drop));
       const auto is_nan = hn::Gt(hn::And(bits, magnitude_mask), infinity);
-      const VI quiet = hn::IfThenElseZero(is_nan, hn::Set(I(), 1 << (layout.mantissa_bits - 1)));
+      const VI quiet = hn::IfThenElseZero(is_nan, hn::Set(I(), 1 << (22 - drop)));
       code = hn::IfThenElse(is_special, hn::Or(kept, quiet), code);
     }
     return code;
   }
 
-  const Layout& layout;
   int drop;
   VU almost_half, one;
   VI infinity, magnitude_mask;

@@ -20,7 +20,7 @@ struct Layout {
   explicit Layout(const Format& f, const Conversion& c = {})
       : mantissa_bits(f.mantissa_bits),
         shift(23 - f.mantissa_bits),
-        unused(f.bits() > 16 ? 32 - f.bits() : 0),
+        unused(unused_of(f)),
         sign_shift(32 - f.bits()),
         least(detail::least_exponent(f)),
         is_fixed(detail::is_integer(f)),
@@ -29,6 +29,7 @@ struct Layout {
         sign(static_cast<std::int32_t>(detail::sign_bit(f))),
         mask(static_cast<std::int32_t>(detail::low_bits(f.bits()))),
         largest(code(detail::max_code(f))),
+        largest_value(static_cast<float>(max_finite(f))),
         over{overflow(f, c, false), overflow(f, c, true)},
         infinity{infinity_of(f, c, false), infinity_of(f, c, true)},
         nan(code(has_nan(f) || c.missing_nan == MissingNan::zero ? detail::nan_code(f)
@@ -49,7 +50,13 @@ struct Layout {
         rebias((127 - f.bias) << 23),
         rounding(c.rounding),
         random_bits(c.random_bits),
-        random_mask(c.random_bits >= 32 ? ~0u : ~(~0u >> c.random_bits)) {}
+        random_mask(random_mask_of(c)) {}
+
+  // Low bits of an element that no code has; upper bits of a random word that count.
+  static int unused_of(const Format& f) { return f.bits() > 16 ? 32 - f.bits() : 0; }
+  static std::uint32_t random_mask_of(const Conversion& c) {
+    return c.random_bits >= 32 ? ~0u : ~(~0u >> c.random_bits);
+  }
 
   static std::int32_t code(std::uint64_t bits) { return static_cast<std::int32_t>(bits); }
 
@@ -79,6 +86,10 @@ struct Layout {
   bool fits_stochastic() const {
     return rounding == Rounding::stochastic && random_bits < 32 && in_range() && !is_fixed && one_overflow();
   }
+  // To the numbers of a format that has -0, overflow becoming the largest: what rounder-inl.h can do.
+  bool fits_rounding() const {
+    return signed_zero && !is_fixed && over[0] == largest && (fits_addition() || fits_stochastic());
+  }
   bool in_range() const {
     return !flushes && mantissa_bits > 0 && first_binade > 0 && (limit >> 23) + shift < 255;
   }
@@ -90,7 +101,9 @@ struct Layout {
   bool is_fixed;
   std::int32_t first_binade;
   float least_value;
-  std::int32_t sign, mask, largest, over[2], infinity[2], nan, payload;
+  std::int32_t sign, mask, largest;
+  float largest_value;
+  std::int32_t over[2], infinity[2], nan, payload;
   bool signed_zero, signed_nan;
   bool flushes;
   std::int32_t limit;  // a power of two that overflows, as the bits of a float32

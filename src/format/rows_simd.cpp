@@ -57,7 +57,7 @@ HWY_INLINE void decode_any(const Layout& f, const void* codes, float* values, st
 
 // Encodes vector by vector with encode(bits, random), which gives codes.
 template <class Code, class Encode>
-HWY_INLINE void encode_with(const Layout& f, const float* values, void* codes, std::int64_t count,
+HWY_INLINE void encode_with(int unused, const float* values, void* codes, std::int64_t count,
                             const std::uint32_t* words, const Encode& encode) {
   std::uint32_t last[kMaxLanes] = {};  // words of the vector that goes beyond the end
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(F()));
@@ -66,7 +66,7 @@ HWY_INLINE void encode_with(const Layout& f, const float* values, void* codes, s
     VU random = hn::Zero(U());
     if (words != nullptr) random = hn::LoadU(U(), i + lanes <= count ? words + i : last);
     const VI code = encode(hn::BitCast(I(), hn::LoadU(F(), from)), random);
-    store_codes(sizeof(Code) == 4 ? hn::ShiftLeftSame(code, f.unused) : code, to);
+    store_codes(sizeof(Code) == 4 ? hn::ShiftLeftSame(code, unused) : code, to);
   });
 }
 
@@ -89,18 +89,21 @@ HWY_INLINE void encode_half(const float* values, void* codes, std::int64_t count
 }
 #endif
 
-// The leading bits of a float32: for bfloat16 the upper half of the word.
+// The leading bits of a float32: for bfloat16 the upper half of the word. Here and in encode_leading nothing
+// is asked of a layout, so that short rows take no longer than their bytes.
 template <class Code>
-HWY_INLINE void decode_brain(const Layout& f, const void* codes, float* values, std::int64_t count) {
-  const int up = sizeof(Code) == 4 ? 0 : f.sign_shift;
+HWY_INLINE void decode_brain(const Format& format, const void* codes, float* values, std::int64_t count) {
+  const int up = sizeof(Code) == 4 ? 0 : 32 - format.bits();
   each_vector<Code, float>(codes, values, count, [&](const Code* from, float* to, std::int64_t) HWY_ATTR {
     hn::StoreU(hn::BitCast(F(), hn::ShiftLeftSame(load_codes(from), up)), F(), to);
   });
 }
 
 template <class Code>
-void decode_as(const Format& format, const Layout& f, const void* codes, float* values, std::int64_t count) {
-  if (kind(format) == Kind::brain && f.mantissa_bits > 0) return decode_brain<Code>(f, codes, values, count);
+void decode_as(const Format& format, const void* codes, float* values, std::int64_t count) {
+  if (kind(format) == Kind::brain && format.mantissa_bits > 0)
+    return decode_brain<Code>(format, codes, values, count);
+  const Layout f = layout_for(format, {});  // a copy: no store can change it
   decode_any<Code>(f, codes, values, count);
 }
 
@@ -108,22 +111,20 @@ void decode_loop(const Format& format, const void* codes, float* values, std::in
 #ifdef HALFTONE_HALF
   if (kind(format) == Kind::half) return decode_half(codes, values, count);
 #endif
-  const Layout f = layout_for(format, {});
-  if (format.bytes() == 1) return decode_as<std::uint8_t>(format, f, codes, values, count);
-  if (format.bytes() == 2) return decode_as<std::uint16_t>(format, f, codes, values, count);
-  decode_as<std::uint32_t>(format, f, codes, values, count);
+  if (format.bytes() == 1) return decode_as<std::uint8_t>(format, codes, values, count);
+  if (format.bytes() == 2) return decode_as<std::uint16_t>(format, codes, values, count);
+  decode_as<std::uint32_t>(format, codes, values, count);
 }
 
 #if HWY_TARGET != HWY_SCALAR
 // bfloat16, two vectors at a time: its code is the upper half of the rounded word, so nothing is shifted
 // down. Returns how many values are done; a pair with a NaN in it goes through the encoder.
-HWY_INLINE std::int64_t encode_upper_halves(const Layout& f, const float* values, std::uint16_t* codes,
-                                            std::int64_t count) {
+HWY_INLINE std::int64_t encode_upper_halves(const LeadingEncoder& encoder, const float* values,
+                                            std::uint16_t* codes, std::int64_t count) {
   const F df;
   const U du;
   const hn::Repartition<std::uint16_t, F> halves;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(df));
-  const LeadingEncoder encoder(f);
   const auto round = [&](VF x) HWY_ATTR {
     const VU bits = hn::BitCast(du, x);
     const VU parity = hn::And(hn::ShiftRight<16>(bits), encoder.one);
@@ -147,36 +148,42 @@ HWY_INLINE std::int64_t encode_upper_halves(const Layout& f, const float* values
 template <class Code, Signs kSigns>
 void encode_nearest(const Layout& f, const float* values, void* codes, std::int64_t count) {
   const NearestEncoder<kSigns> encoder(f);
-  encode_with<Code>(f, values, codes, count, nullptr, [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
+  encode_with<Code>(f.unused, values, codes, count, nullptr,
+                    [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
 }
 
 template <class Code, Signs kSigns>
 void encode_stochastic(const Layout& f, const float* values, void* codes, std::int64_t count,
                        const std::uint32_t* words) {
   const StochasticEncoder<kSigns> encoder(f);
-  encode_with<Code>(f, values, codes, count, words,
+  encode_with<Code>(f.unused, values, codes, count, words,
                     [&](VI bits, VU random) HWY_ATTR { return encoder(bits, random); });
+}
+
+template <class Code>
+void encode_leading(const Format& format, const Conversion& conversion, const float* values, void* codes,
+                    std::int64_t count, const std::uint32_t* words) {
+  const LeadingEncoder encoder(format, conversion);
+  const int unused = Layout::unused_of(format);
+#if HWY_TARGET != HWY_SCALAR
+  if (sizeof(Code) == 2 && encoder.drop == 16 && words == nullptr) {
+    auto* halves = static_cast<std::uint16_t*>(codes);
+    const std::int64_t done = encode_upper_halves(encoder, values, halves, count);
+    values += done, codes = halves + done, count -= done;
+  }
+#endif
+  if (words == nullptr)
+    return encode_with<Code>(unused, values, codes, count, nullptr,
+                             [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
+  encode_with<Code>(unused, values, codes, count, words,
+                    [&](VI bits, VU random) HWY_ATTR { return encoder.stochastic(bits, random); });
 }
 
 template <class Code>
 void encode_as(const Format& format, const Conversion& conversion, const float* values, void* codes,
                std::int64_t count, const std::uint32_t* words) {
+  if (leads(format, conversion)) return encode_leading<Code>(format, conversion, values, codes, count, words);
   const Layout f = layout_for(format, conversion);  // a copy: no store can change it
-  if (leads(format, conversion)) {
-    const LeadingEncoder encoder(f);
-#if HWY_TARGET != HWY_SCALAR
-    if (sizeof(Code) == 2 && f.shift == 16 && words == nullptr) {
-      auto* halves = static_cast<std::uint16_t*>(codes);
-      const std::int64_t done = encode_upper_halves(f, values, halves, count);
-      values += done, codes = halves + done, count -= done;
-    }
-#endif
-    if (words == nullptr)
-      return encode_with<Code>(f, values, codes, count, nullptr,
-                               [&](VI bits, VU) HWY_ATTR { return encoder(bits); });
-    return encode_with<Code>(f, values, codes, count, words,
-                             [&](VI bits, VU random) HWY_ATTR { return encoder.stochastic(bits, random); });
-  }
   if (f.fits_addition()) {
     if (f.is_fixed) return encode_nearest<Code, Signs::complement>(f, values, codes, count);
     if (f.signed_zero && f.signed_nan) return encode_nearest<Code, Signs::kept>(f, values, codes, count);
@@ -189,7 +196,7 @@ void encode_as(const Format& format, const Conversion& conversion, const float* 
   }
   const AnyEncoder encoder(f);
   const VI no_scale = hn::Zero(I());
-  encode_with<Code>(f, values, codes, count, words,
+  encode_with<Code>(f.unused, values, codes, count, words,
                     [&](VI bits, VU random) HWY_ATTR { return encoder(bits, no_scale, random); });
 }
 

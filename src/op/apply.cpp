@@ -258,7 +258,11 @@ Tensor BackwardCall::operand(int input, Along along) const {
 }
 
 Tensor BackwardCall::gradient_operand(Along along) const {
-  return quantizer == nullptr ? gradient : quantizer->quantize(gradient, OperandRole::gradient, along, layer);
+  if (quantizer == nullptr) return gradient;
+  if (rounded_gradient) return rounded_gradient;
+  Tensor rounded = quantizer->quantize(gradient, OperandRole::gradient, along, layer);
+  if (quantizer->may_share(OperandRole::gradient)) rounded_gradient = rounded;
+  return rounded;
 }
 
 namespace {

@@ -145,6 +145,46 @@ TEST(TensorQuantizer, EvaluationIsNotRemembered) {
   EXPECT_EQ(d.quantizer->state()[0].value.to_vector()[0], 0);
 }
 
+// Counts the gradients that are rounded, and may forbid that products share one.
+struct Counting final : OperandQuantizer {
+  Counting(const Operands& operands, bool shares)
+      : inner(make_tensor_quantizer(operands, {})), shares(shares) {}
+  Tensor quantize(const Tensor& x, OperandRole role, Along along, std::string_view layer) const override {
+    gradients += role == OperandRole::gradient;
+    return inner->quantize(x, role, along, layer);
+  }
+  bool may_share(OperandRole role) const override { return shares && inner->may_share(role); }
+
+  std::shared_ptr<const Quantizer> inner;
+  bool shares;
+  mutable int gradients = 0;
+};
+
+TEST(TensorQuantizer, BothProductsOfABackwardPassShareARoundedGradient) {
+  constexpr Operands kStochastic{OperandScaling::current, "float8_e4m3fn", "float8_e5m2",
+                                 Rounding::stochastic};
+  for (const Operands& operands : {kCurrent, kStochastic}) {
+    const bool is_random = operands.gradient_rounding == Rounding::stochastic;
+    std::vector<std::vector<double>> seen;
+    for (const bool shares : {false, true}) {
+      const ThreadStateScope scope;
+      const auto counting = std::make_shared<Counting>(operands, shares);
+      thread_state().autocast = bfloat16;
+      thread_state().quantizer = counting;
+      manual_seed(3);
+      const Tensor x = random_normal({6, 5}, 1, 1).set_requires_grad();
+      const Tensor weight = random_normal({4, 5}, 1, 2).set_requires_grad();
+      const Tensor y = linear(x, weight, {});
+      backward(y, random_normal(y.shape(), 1, 3));
+      EXPECT_EQ(counting->gradients, shares && !is_random ? 1 : 2);
+      seen.push_back(x.grad().to_vector());
+      seen.push_back(weight.grad().to_vector());
+    }
+    EXPECT_EQ(seen[0], seen[2]);
+    EXPECT_EQ(seen[1], seen[3]);
+  }
+}
+
 TEST(TensorQuantizer, HasTheSameBitsOnAnyNumberOfThreads) {  // law 9
   const auto quantizer = make_tensor_quantizer(
       {OperandScaling::current, "float8_e4m3fn", "float8_e5m2", Rounding::stochastic}, {});
