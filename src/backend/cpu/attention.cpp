@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <any>
 #include <array>
+#include <type_traits>
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/kernels.h"
@@ -18,6 +19,7 @@
 #include "backend/cpu/tile_product.h"
 #include "backend/kernel_options.h"
 #include "halftone/parallel.h"
+#include "halftone/random.h"
 
 namespace halftone::cpu {
 namespace {
@@ -96,6 +98,7 @@ struct Problem {
   const std::int32_t* lengths;
   float factor;
   bool causal;
+  AttentionDropout dropout;
   std::int64_t batch, heads, groups, queries, keys, width;
 
   Problem(const KernelCall& call, DType result)
@@ -113,7 +116,9 @@ struct Problem {
     const auto& options = std::any_cast<const AttentionKernelOptions&>(call.options);
     factor = static_cast<float>(options.factor);
     causal = options.causal;
+    dropout = options.dropout;
   }
+  bool drops() const { return dropout.probability != 0; }
 
   std::int64_t sees(std::int64_t b, std::int64_t query) const {
     const std::int64_t all = causal ? std::clamp<std::int64_t>(query + 1 + keys - queries, 0, keys) : keys;
@@ -151,36 +156,63 @@ struct Buffer {
         data(static_cast<T*>(tensor.raw_mutable())) {}
 };
 
-template <class Lane>
+// The mask of dropout of a tile; empty without dropout.
+class DropoutMask {
+ public:
+  explicit DropoutMask(const Problem& p) : problem_(p), kept_(p.drops() ? kRows * kKeys : 0) {}
+
+  // The tile of head (b, h) whose first query is `row` and whose first key is `key`, with its mask.
+  ScoreTile of(ScoreTile tile, std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t key) const {
+    const Problem& p = problem_;
+    if (!p.drops()) return tile;
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      const std::int64_t index = ((b * p.heads + h) * p.queries + row + i) * p.keys + key;
+      random_kept(p.dropout.seed, streams::dropout, p.dropout.first + static_cast<std::uint64_t>(index),
+                  p.dropout.probability, kept_.data + i * tile.stride, tile.visible[i]);
+    }
+    tile.kept = kept_.data;
+    tile.scale = static_cast<float>(p.dropout.scale());
+    return tile;
+  }
+
+ private:
+  const Problem& problem_;
+  Buffer<std::uint8_t> kept_;
+};
+
+template <class Lane, bool kDropout>
 void forward_rows(const Problem& p, const Result& y, float* statistics, std::int64_t b, std::int64_t h,
                   std::int64_t row) {
   using Code = typename Lane::Code;
   const std::int64_t rows = std::min(kRows, p.queries - row), group = h / (p.heads / p.groups);
   const Buffer<float> scores(kRows * kKeys), sum(kRows * p.width);
   const Buffer<Code> codes(kRows * kKeys);
+  const DropoutMask mask(p);
   std::array<float, kRows> peaks, totals{}, decays;
   peaks.fill(ScoreTile::kNothing);
   bool begun = false;
   p.tiles(b, row, rows, [&](std::int64_t key, std::int64_t columns, const std::int32_t* visible) {
     p.product(rows, columns, p.width, p.q.tile(b, h, row), p.k.tile(b, group, key).transposed(), scores.data,
               kKeys, false);
-    const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
-    at_simd_level<Exponentials<Lane>, const ScoreTile&>(tile, codes.data, peaks.data(), totals.data(),
-                                                        decays.data());
+    const ScoreTile tile = mask.of({rows, columns, kKeys, scores.data, visible, p.factor}, b, h, row, key);
+    at_simd_level<Exponentials<Lane, kDropout>, const ScoreTile&>(tile, codes.data, peaks.data(),
+                                                                  totals.data(), decays.data());
     if (begun) at_simd_level<Decay>(rows, p.width, sum.data, static_cast<const float*>(decays.data()));
     p.product(rows, p.width, columns, {codes.data, kKeys, 1}, p.v.tile(b, group, key), sum.data, p.width,
               begun);
     begun = true;
   });
   if (!begun) std::fill_n(sum.data, rows * p.width, 0.0f);
-  y.write(b, h, row, rows, sum.data, totals.data());
   float* to = statistics + ((b * p.heads + h) * p.queries + row) * 2;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
     to[2 * i] = peaks[i], to[2 * i + 1] = totals[i];
+    if constexpr (kDropout) totals[i] *= static_cast<float>(1 - p.dropout.probability);
+  }
+  y.write(b, h, row, rows, sum.data, totals.data());
 }
 
 // What a task of backward computes with: one head of k and v, all heads of q that share it.
-template <class Lane>
+template <class Lane, bool kDropout>
 struct Backward {
   using Code = typename Lane::Code;
   const Problem& p;
@@ -190,6 +222,7 @@ struct Backward {
   Buffer<float> scores{kRows * kKeys}, dp{kRows * kKeys};
   Buffer<Code> probabilities{kRows * kKeys}, ds{kRows * kKeys};
   Buffer<float> q_sum{kRows * p.width}, k_sum{p.keys * p.width}, v_sum{p.keys * p.width};
+  DropoutMask mask{p};
 
   void rows(std::int64_t b, std::int64_t h, std::int64_t group, std::int64_t row) const {
     const std::int64_t rows = std::min(kRows, p.queries - row), width = p.width;
@@ -205,8 +238,8 @@ struct Backward {
       const TileOperand k = p.k.tile(b, group, key), v = p.v.tile(b, group, key);
       p.product(rows, columns, width, q, k.transposed(), scores.data, kKeys, false);
       p.product(rows, columns, width, gradient, v.transposed(), dp.data, kKeys, false);
-      const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
-      at_simd_level<ScoreGradients<Lane>, const ScoreTile&>(
+      const ScoreTile tile = mask.of({rows, columns, kKeys, scores.data, visible, p.factor}, b, h, row, key);
+      at_simd_level<ScoreGradients<Lane, kDropout>, const ScoreTile&>(
           tile, static_cast<const float*>(dp.data), static_cast<const float*>(peaks.data()),
           static_cast<const float*>(totals.data()), static_cast<const float*>(dots.data()),
           probabilities.data, ds.data);
@@ -233,6 +266,13 @@ struct Backward {
   }
 };
 
+// body(lane, whether there is dropout, as a constant).
+template <class Body>
+void with_kind(const Problem& p, const Body& body) {
+  with_lane(p.format == bfloat16,
+            [&](auto lane) { p.drops() ? body(lane, std::true_type()) : body(lane, std::false_type()); });
+}
+
 }  // namespace
 
 void attention_forward(const KernelCall& call) {
@@ -243,8 +283,9 @@ void attention_forward(const KernelCall& call) {
   const std::int64_t blocks = chunk_count(p.queries, kRows);
   parallel_for(p.batch * p.heads * blocks, 1, [&](std::int64_t task, std::int64_t) {
     const std::int64_t head = task / blocks, row = task % blocks * kRows;
-    with_lane(p.format == bfloat16, [&](auto lane) {
-      forward_rows<decltype(lane)>(p, y, statistics, head / p.heads, head % p.heads, row);
+    with_kind(p, [&](auto lane, auto drops) {
+      forward_rows<decltype(lane), decltype(drops)::value>(p, y, statistics, head / p.heads, head % p.heads,
+                                                           row);
     });
   });
   y.finish();
@@ -256,8 +297,9 @@ void attention_backward(const KernelCall& call) {
   const auto* statistics = call.in[5].data<float>();
   const Result dq(call.out[0]), dk(call.out[1]), dv(call.out[2]);
   parallel_for(p.batch * p.groups, 1, [&](std::int64_t task, std::int64_t) {
-    with_lane(p.format == bfloat16, [&](auto lane) {
-      Backward<decltype(lane)>{p, y, dy, statistics, dq, dk, dv}.run(task / p.groups, task % p.groups);
+    with_kind(p, [&](auto lane, auto drops) {
+      Backward<decltype(lane), decltype(drops)::value>{p, y, dy, statistics, dq, dk, dv}.run(task / p.groups,
+                                                                                             task % p.groups);
     });
   });
   for (const Result* result : {&dq, &dk, &dv}) result->finish();

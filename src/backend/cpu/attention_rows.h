@@ -51,6 +51,8 @@ struct ScoreTile {
   float* scores;
   const std::int32_t* visible;
   float factor;
+  const std::uint8_t* kept = nullptr;  // with dropout: 0 where an element is dropped; lies as the scores do
+  float scale = 1;                     // of the others
 
   static constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
@@ -68,8 +70,8 @@ struct ScoreTile {
 inline float base(float peak) { return peak == ScoreTile::kNothing ? 0.0f : peak; }
 
 // e = exp(factor s - peak), 0 where a row does not see the key, with the largest score so far as `peak`;
-// total = decay total + sum of e, decay = exp(old peak - peak).
-template <class Lane>
+// total = decay total + sum of e, decay = exp(old peak - peak). With dropout the sum is of all e.
+template <class Lane, bool kDropout>
 struct Exponentials {
   static void run(const ScoreTile& tile, typename Lane::Code* __restrict codes, float* __restrict peaks,
                   float* __restrict totals, float* __restrict decays) {
@@ -77,6 +79,7 @@ struct Exponentials {
       const std::int64_t padded = tile.mask(row);
       const float* __restrict s = tile.scores + row * tile.stride;
       typename Lane::Code* __restrict e = codes + row * tile.stride;
+      const std::uint8_t* __restrict kept = kDropout ? tile.kept + row * tile.stride : nullptr;
       const float factor = tile.factor;
       float top[kLanes], sum[kLanes] = {};
       for (float& lane : top) lane = ScoreTile::kNothing;
@@ -86,8 +89,9 @@ struct Exponentials {
       const float subtract = base(peak);
       for (std::int64_t j = 0; j < padded; j += kLanes)
         for (std::int64_t i = 0; i < kLanes; ++i) {
-          const float value = exp_nonpositive(s[j + i] * factor - subtract);
+          float value = exp_nonpositive(s[j + i] * factor - subtract);
           sum[i] += value;
+          if constexpr (kDropout) value = kept[j + i] != 0 ? value : 0.0f;
           e[j + i] = Lane::store_product(value);
         }
       for (std::int64_t j = padded; j < tile.columns; ++j) e[j] = Lane::store(0);
@@ -149,8 +153,8 @@ struct Dots {
 };
 
 // p = exp(factor s - peak) / total and ds = p (dp - dot) factor; the tile's scores are s, `dp` lies as they
-// do.
-template <class Lane>
+// do. With dropout dp counts by the mask, and what is stored of p is p by the mask.
+template <class Lane, bool kDropout>
 struct ScoreGradients {
   static void run(const ScoreTile& tile, const float* __restrict gradients, const float* __restrict peaks,
                   const float* __restrict totals, const float* __restrict dots,
@@ -161,12 +165,14 @@ struct ScoreGradients {
       const float* __restrict dp = gradients + row * tile.stride;
       typename Lane::Code* __restrict p = p_codes + row * tile.stride;
       typename Lane::Code* __restrict ds = ds_codes + row * tile.stride;
-      const float factor = tile.factor, subtract = base(peaks[row]), dot = dots[row],
+      const std::uint8_t* __restrict kept = kDropout ? tile.kept + row * tile.stride : nullptr;
+      const float factor = tile.factor, scale = tile.scale, subtract = base(peaks[row]), dot = dots[row],
                   share = totals[row] == 0 ? 0.0f : 1 / totals[row];
       for (std::int64_t j = 0; j < padded; ++j) {
         const float value = exp_nonpositive(s[j] * factor - subtract) * share;
-        p[j] = Lane::store_product(value);
-        ds[j] = Lane::store_product(value * (dp[j] - dot) * factor);
+        const float mask = !kDropout ? 1.0f : kept[j] != 0 ? scale : 0.0f;
+        p[j] = Lane::store_product(value * mask);
+        ds[j] = Lane::store_product(value * (dp[j] * mask - dot) * factor);
       }
       for (std::int64_t j = padded; j < tile.columns; ++j) p[j] = ds[j] = Lane::store(0);
     }
