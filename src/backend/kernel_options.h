@@ -9,8 +9,8 @@ namespace halftone {
 
 // "attention.forward":  in {q (batch, heads, queries, width), k, v (batch, kv_heads, keys, width), lengths
 //                       int32 (batch) or undefined}; out {y as q, statistics}: float32 (batch, heads,
-//                       queries, 2) row-major, of each query its largest score m and the sum of exp(score -
-//                       m).
+//                       queries, 2) row-major, of each query what backward wants to know: its largest score
+//                       m, in a unit of the backend's choice, and the sum of exp(score - m).
 // "attention.backward": in {q, k, v, lengths, y, statistics, dy}; out {dq, dk, dv}, undefined where not
 //                       wanted.
 // All but lengths and statistics may have any strides. With a dropout probability, the share that a query

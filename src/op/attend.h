@@ -23,7 +23,7 @@ AttentionKernelOptions kernel_options(const char* op, const AttentionOptions& op
                                       std::int64_t keys);
 
 // Writes y, of the shape of q. Returns what backward wants to know of each query, (batch, heads, queries, 2):
-// its largest score m and the sum of exp(score - m).
+// its largest score m (in the unit of a backend's own kernel) and the sum of exp(score - m).
 Tensor attend(const Backend& backend, const Attended& x, const AttentionKernelOptions& options,
               const Tensor& y);
 

@@ -48,6 +48,7 @@ const std::vector<Case>& cases() {
       {1, 1, 1, 200, 90, 16, true},  // the first 110 queries see no key
       {2, 2, 1, 130, 141, 16, true, {140, 100}, 0.1},
       {1, 2, 2, 30, 1041, 16, false, {}, 0.5},
+      {1, 4, 2, 200, 700, 16, true, {650}, 0.1},  // two heads to a group, keys in two tiles
   };
   return all;
 }
