@@ -21,6 +21,7 @@ struct BertOptions {
   int token_types = 2;
   double epsilon = 1e-12;
   double dropout = 0.1;  // of the embedding, of what each half of a block adds, and of the pooled state
+  double attention_dropout = 0.1;  // of the shares of attention
   BertHead head = BertHead::masked_tokens;
   int classes = 2;             // of BertHead::classes
   bool checkpoint = false;     // blocks keep only their inputs and are computed again by backward
@@ -46,6 +47,7 @@ struct BertBlock {
   nn::LayerNorm attention_norm, output_norm;
   nn::Dropout drop;
   int heads;
+  double attention_dropout;
   explicit BertBlock(const BertOptions& options);
   // lengths: of AttentionOptions, may be undefined.
   Tensor operator()(const Tensor& x, const Tensor& lengths) const;

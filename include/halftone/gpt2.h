@@ -14,9 +14,10 @@ namespace halftone::models {
 struct Gpt2Options {
   int vocabulary = 256, context = 256, width = 384, layers = 6, heads = 6;
   double epsilon = 1e-5;
-  double dropout = 0;          // of the embedding and of what each half of a block adds
-  bool checkpoint = false;     // blocks keep only their inputs and are computed again by backward
-  Gpt2Options filled() const;  // as they are. Throws ValueError naming the option that can not be
+  double dropout = 0;            // of the embedding and of what each half of a block adds
+  double attention_dropout = 0;  // of the shares of attention
+  bool checkpoint = false;       // blocks keep only their inputs and are computed again by backward
+  Gpt2Options filled() const;    // as they are. Throws ValueError naming the option that can not be
 };
 
 struct Gpt2Mlp {
@@ -29,6 +30,7 @@ struct Gpt2Mlp {
 struct Gpt2Attention {
   nn::Linear c_attn, c_proj;
   int heads;
+  double dropout;
   explicit Gpt2Attention(const Gpt2Options& options);
   // With a cache: for tokens that follow those in it, as block number `block`.
   Tensor operator()(const Tensor& x, KeyValueCache* cache = nullptr, std::size_t block = 0) const;

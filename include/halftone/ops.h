@@ -82,7 +82,8 @@ struct AttentionOptions {
   bool causal = false;
   double factor = 0;  // on the scores; 0: 1 / sqrt(head_width)
   Tensor lengths{};
-  int kv_heads = 0;  // of self_attention; 0: as many as heads
+  int kv_heads = 0;    // of self_attention; 0: as many as heads
+  double dropout = 0;  // of the shares (the softmax), in training; the others count 1 / (1 - dropout) times
 };
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 

@@ -20,6 +20,8 @@ std::uint32_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_
 void random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, std::uint32_t* words,
                  std::int64_t count);  // words first, first + 1, ...: vectorised
 float random_uniform_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+void random_kept(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, double probability,
+                 std::uint8_t* kept, std::int64_t count);  // of first, first + 1, ...: uniform >= probability
 float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
 // A permutation of 0 .. count-1 that is a function of (seed, stream) alone (Fisher-Yates).

@@ -68,7 +68,7 @@ struct Config {
   int vocabulary = 4096;            // of bpe
   int context = 256, width = 384, layers = 6, heads = 6;
   int kv_heads = 0;         // of llama: heads of keys and values; 0: as many as heads
-  double dropout = 0;       // of gpt2
+  double dropout = 0;       // of gpt2, in its attention, too
   bool checkpoint = false;  // blocks keep only their inputs and are computed again by backward
   int sample_every = 0;     // steps between samples; 0: none
   std::string prompt = "";  // of samples; empty: the beginning of a window of the validation text

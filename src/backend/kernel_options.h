@@ -3,18 +3,30 @@
 // Options of the named kernels (Backend::find), shared by the backends that have them and the ops that ask.
 #pragma once
 
+#include <cstdint>
+
 namespace halftone {
 
 // "attention.forward":  in {q (batch, heads, queries, width), k, v (batch, kv_heads, keys, width), lengths
 //                       int32 (batch) or undefined}; out {y as q, statistics}: float32 (batch, heads,
-//                       queries, 2) row-major, of each query its largest score m and the sum of exp(score -
-//                       m).
+//                       queries, 2) row-major, of each query what backward wants to know: its largest score
+//                       m, in a unit of the backend's choice, and the sum of exp(score - m).
 // "attention.backward": in {q, k, v, lengths, y, statistics, dy}; out {dq, dk, dv}, undefined where not
 //                       wanted.
-// All but lengths and statistics may have any strides.
+// All but lengths and statistics may have any strides. With a dropout probability, the share that a query
+// has of a key counts 1 / (1 - probability) times if random_kept(seed, streams::dropout, first + index) of
+// its row-major index in (batch, heads, queries, keys), and not at all otherwise; statistics are those
+// without.
+struct AttentionDropout {
+  double probability = 0;
+  std::uint64_t seed = 0, first = 0;
+
+  double scale() const { return 1 / (1 - probability); }
+};
 struct AttentionKernelOptions {
   bool causal;
   double factor;
+  AttentionDropout dropout{};
 };
 
 // "batch_norm.forward":  in {x (.., C), weight, bias}; out {y, mean, inverse_deviation, variance}: the

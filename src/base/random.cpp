@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/random.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace halftone {
@@ -31,6 +34,18 @@ std::uint32_t random_bits(std::uint64_t seed, std::uint64_t stream, std::uint64_
 
 float random_uniform_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   return static_cast<float>(random_bits(seed, stream, index) >> 8) * 0x1p-24f;
+}
+
+void random_kept(std::uint64_t seed, std::uint64_t stream, std::uint64_t first, double probability,
+                 std::uint8_t* kept, std::int64_t count) {
+  const auto least = static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
+  std::array<std::uint32_t, 1024> words;
+  for (std::int64_t done = 0; done < count;) {
+    const auto size = std::min<std::int64_t>(count - done, std::ssize(words));
+    random_bits(seed, stream, first + static_cast<std::uint64_t>(done), words.data(), size);
+    for (const std::uint32_t word : std::span(words).first(static_cast<std::size_t>(size)))
+      kept[done++] = (word >> 8) >= least;
+  }
 }
 
 float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {

@@ -17,7 +17,7 @@ namespace {
 SimdLevel detect() {
 #if defined(__x86_64__)
   // Every processor with AVX2 has F16C, which not every compiler can be asked about.
-  if (!__builtin_cpu_supports("avx2")) return SimdLevel::baseline;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return SimdLevel::baseline;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
     return SimdLevel::avx512;

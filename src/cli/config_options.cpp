@@ -48,7 +48,7 @@ constexpr Help kHelp[] = {
     {"layers", "Blocks"},
     {"heads", "Attention heads of a block"},
     {"kv_heads", "Heads of keys and values of a llama; 0: as many"},
-    {"dropout", "Of the residual stream of a gpt2"},
+    {"dropout", "Of the residual stream and the attention of a gpt2"},
     {"checkpoint", "Keep only the inputs of blocks; compute them again in backward"},
     {"sample_every", "Steps between samples of what the model writes; 0: none"},
     {"prompt", "What samples go on from"},

@@ -40,7 +40,8 @@ BertOptions BertOptions::filled() const {
   check.size("layers", o.layers), check.size("heads", o.heads), check.size("token_types", o.token_types);
   check.size("classes", o.classes);
   check.divides("heads", o.heads, "width", o.width);
-  check.positive("epsilon", o.epsilon), check.dropout(o.dropout);
+  check.positive("epsilon", o.epsilon);
+  check.dropout("dropout", o.dropout), check.dropout("attention_dropout", o.attention_dropout);
   if (o.intermediate == 0) o.intermediate = 4 * o.width;
   check.size("intermediate", o.intermediate);
   return o;
@@ -56,11 +57,13 @@ BertBlock::BertBlock(const BertOptions& o)
       attention_norm(o.width, o.epsilon),
       output_norm(o.width, o.epsilon),
       drop{o.dropout},
-      heads(o.heads) {}
+      heads(o.heads),
+      attention_dropout(o.attention_dropout) {}
 
 Tensor BertBlock::operator()(const Tensor& x, const Tensor& lengths) const {
-  const Tensor mixed = attention(split_heads(query(x), heads), split_heads(key(x), heads),
-                                 split_heads(value(x), heads), {.lengths = lengths});
+  const Tensor mixed =
+      attention(split_heads(query(x), heads), split_heads(key(x), heads), split_heads(value(x), heads),
+                {.lengths = lengths, .dropout = attention_dropout});
   const Tensor y = attention_norm(x + drop(project(merge_heads(mixed))));
   return output_norm(y + drop(down(gelu(up(y)))));
 }

@@ -23,7 +23,8 @@ Gpt2Options Gpt2Options::filled() const {
   check.size("vocabulary", vocabulary), check.size("context", context), check.size("width", width);
   check.size("layers", layers), check.size("heads", heads);
   check.divides("heads", heads, "width", width);
-  check.positive("epsilon", epsilon), check.dropout(dropout);
+  check.positive("epsilon", epsilon);
+  check.dropout("dropout", dropout), check.dropout("attention_dropout", attention_dropout);
   return *this;
 }
 
@@ -34,17 +35,19 @@ Gpt2Mlp::Gpt2Mlp(const Gpt2Options& o)
 Gpt2Attention::Gpt2Attention(const Gpt2Options& o)
     : c_attn(nn::Linear::normal(o.width, 3 * o.width, kDeviation)),
       c_proj(nn::Linear::normal(o.width, o.width, residual_deviation(o))),
-      heads(o.heads) {}
+      heads(o.heads),
+      dropout(o.attention_dropout) {}
 
 Tensor Gpt2Attention::operator()(const Tensor& x, KeyValueCache* cache, std::size_t block) const {
   const Tensor qkv = c_attn(x);
-  if (cache == nullptr) return c_proj(self_attention(qkv, heads, {.causal = true}));
+  const AttentionOptions options{.causal = true, .dropout = dropout};
+  if (cache == nullptr) return c_proj(self_attention(qkv, heads, options));
   const std::int64_t width = x.size(2);
   const auto part = [&](std::int64_t number) {
     return split_heads(slice(qkv, 2, number * width, (number + 1) * width), heads);
   };
   const auto seen = cache->append(block, part(1), part(2));
-  return c_proj(merge_heads(attention(part(0), seen.first, seen.second, {.causal = true})));
+  return c_proj(merge_heads(attention(part(0), seen.first, seen.second, options)));
 }
 
 Gpt2::Gpt2(const Gpt2Options& options)

@@ -21,8 +21,8 @@ struct OptionCheck {
   void positive(std::string_view option, double value) const {
     require(value > 0 && value <= 1e300, option, value, "a positive number");
   }
-  void dropout(double value) const {
-    require(value >= 0 && value < 1, "dropout", value, "from 0 to below 1");
+  void dropout(std::string_view option, double value) const {
+    require(value >= 0 && value < 1, option, value, "from 0 to below 1");
   }
   void divides(std::string_view part, int divisor, std::string_view whole, int value) const {
     if (value % divisor != 0)

@@ -4,8 +4,9 @@
 // Several heads of q may share one of k and v (Ainslie et al. 2023). With m the largest score of a query,
 //   e = exp(score - m),  y = (e v) / sum e,  P = e / sum e,
 //   dv = P^T dy,  dP = dy v^T,  dS = P (dP - <P, dP>) factor,  dq = dS k,  dk = dS^T q.
-// Scores and what is done to them stay in float32; e, P and dS are rounded once for their products. e and not
-// P in the first: the largest is 1, so that no share is too small for a short format.
+// Dropout multiplies P by the mask D, 0 or 1 / (1 - probability), in y and dv, and dP in what follows from
+// it. Scores and what is done to them stay in float32; e, P and dS are rounded once for their products. e and
+// not P in the first: the largest is 1, so that no share is too small for a short format.
 #include "op/attend.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 #include <cmath>
 #include <limits>
 
-#include "halftone/ops.h"
+#include "halftone/random.h"
 #include "op/contraction.h"
 #include "op/differentiate.h"
 
@@ -38,7 +39,14 @@ Real base(Real peak) {  // anything finite for a query with no finite score
   return peak == -std::numeric_limits<Real>::infinity() ? Real(0) : peak;
 }
 
-// in: scores, number of keys seen; out: e, statistics. parameters: factor.
+// Whether dropout leaves element i of a row, given the row of the mask, which is empty without dropout.
+template <class Real>
+bool is_kept(std::span<const Real> mask, std::size_t i) {
+  return mask.empty() || mask[i] != 0;
+}
+
+// in: scores, number of keys seen, mask of dropout or nothing; out: e, where kept, and statistics.
+// parameters: factor.
 constexpr RowFormula kExponentials = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto keys = static_cast<std::size_t>(r.in[1][0]);
   const Real factor = r.parameters[0];
@@ -46,31 +54,37 @@ constexpr RowFormula kExponentials = row_formula([]<class Real>(const Rows<Real>
   for (std::size_t i = 0; i < keys; ++i) peak = std::max(peak, r.in[0][i] * factor);  // NaN is passed over
   double total = 0;
   for (std::size_t i = 0; i < r.out[0].size(); ++i) {
-    r.out[0][i] = i < keys ? std::exp(r.in[0][i] * factor - base(peak)) : Real(0);
-    total += double{r.out[0][i]};
+    const Real e = i < keys ? std::exp(r.in[0][i] * factor - base(peak)) : Real(0);
+    total += double{e};
+    r.out[0][i] = is_kept(r.in[2], i) ? e : Real(0);
   }
   r.out[1][0] = peak;
   r.out[1][1] = static_cast<Real>(total);
 });
 
-// in: e v, statistics; out: y.
+// in: e v, statistics; out: y. parameters: 1 / (1 - probability).
 constexpr RowFormula kShares = row_formula([]<class Real>(const Rows<Real>& r) {
   const Real total = r.in[1][1];
-  for (std::size_t i = 0; i < r.out[0].size(); ++i) r.out[0][i] = total == 0 ? Real(0) : r.in[0][i] / total;
+  for (std::size_t i = 0; i < r.out[0].size(); ++i)
+    r.out[0][i] = total == 0 ? Real(0) : r.in[0][i] * r.parameters[0] / total;
 });
 
-// in: scores, number of keys seen, statistics, dP; out: P, dS. parameters: factor.
+// in: scores, number of keys seen, statistics, gradient of the shares after dropout, mask of dropout or
+// nothing; out: these shares, D P, and dS. parameters: factor, 1 / (1 - probability).
 constexpr RowFormula kScoreGradients = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto keys = static_cast<std::size_t>(r.in[1][0]);
-  const Real factor = r.parameters[0], peak = r.in[2][0], total = r.in[2][1];
+  const Real factor = r.parameters[0], scale = r.parameters[1], peak = r.in[2][0], total = r.in[2][1];
   const auto p = r.out[0], ds = r.out[1];
+  const auto gradient = [&](std::size_t i) { return is_kept(r.in[4], i) ? r.in[3][i] * scale : Real(0); };
   double dot = 0;
   for (std::size_t i = 0; i < p.size(); ++i) {
     p[i] = i < keys && total != 0 ? std::exp(r.in[0][i] * factor - base(peak)) / total : Real(0);
-    if (i < keys) dot += double{p[i]} * double{r.in[3][i]};
+    if (i < keys) dot += double{p[i]} * double{gradient(i)};
   }
-  for (std::size_t i = 0; i < p.size(); ++i)
-    ds[i] = i < keys ? p[i] * (r.in[3][i] - static_cast<Real>(dot)) * factor : Real(0);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    ds[i] = i < keys ? p[i] * (gradient(i) - static_cast<Real>(dot)) * factor : Real(0);
+    p[i] = is_kept(r.in[4], i) ? p[i] * scale : Real(0);
+  }
 });
 
 // How many keys query i sees: the last one sees as far as the last key.
@@ -109,11 +123,37 @@ Tensor scores_of(const Backend& backend, const Tensor& q, const Tensor& k, DType
   return scores;
 }
 
+// For scores of the shape (batch, groups, rows of joined(q), keys), in whose memory a head follows another:
+// uint8, 0 where dropped. Undefined without dropout.
+Tensor dropout_mask(const Shape& scores, const AttentionDropout& dropout) {
+  if (dropout.probability == 0) return {};
+  Tensor mask(scores, uint8);
+  random_kept(dropout.seed, streams::dropout, dropout.first, dropout.probability,
+              mask.mutable_data<std::uint8_t>(), mask.count());
+  return mask;
+}
+
+// The operands of a formula, the last only if it is defined.
+std::span<const Tensor> defined(std::span<const Tensor> in) {
+  return in.back().defined() ? in : in.first(in.size() - 1);
+}
+
 Tensor viewed(const Tensor& contiguous, const Shape& shape) {
   return contiguous.view(shape, contiguous_strides(shape), 0);
 }
 
 }  // namespace
+
+AttentionKernelOptions kernel_options(const char* op, const AttentionOptions& options, const Shape& q,
+                                      std::int64_t keys) {
+  const double p = options.dropout;
+  if (!(p >= 0 && p < 1)) throw ValueError(op, fmt::format("dropout {}", p), "0 <= probability < 1");
+  AttentionKernelOptions made{
+      options.causal, options.factor != 0 ? options.factor : 1 / std::sqrt(static_cast<double>(q[3])), {}};
+  if (!thread_state().training || p == 0) return made;
+  made.dropout = {p, thread_state().seed, take_random(static_cast<std::uint64_t>(q[0] * q[1] * q[2] * keys))};
+  return made;
+}
 
 Tensor attend(const Backend& backend, const Attended& x, const AttentionKernelOptions& options,
               const Tensor& y) {
@@ -130,13 +170,15 @@ Tensor attend(const Backend& backend, const Attended& x, const AttentionKernelOp
   const Tensor e(scores.shape(), y.dtype()), sums(y.shape(), real);
   const Shape joined_rows = joined_shape(y, groups);
   {
-    const Tensor in[] = {scores, visible_keys(x, options.causal)};
+    const Tensor in[] = {scores, visible_keys(x, options.causal),
+                         dropout_mask(scores.shape(), options.dropout)};
     const Tensor out[] = {e, viewed(statistics, {joined_rows[0], groups, joined_rows[2], 2})};
-    backend.rowwise(kExponentials, in, out, std::span(&options.factor, 1));
+    backend.rowwise(kExponentials, defined(in), out, std::span(&options.factor, 1));
   }
   backend.matmul({.a = e, .b = x.v, .c = viewed(sums, joined_rows), .bias = {}});
   const Tensor in[] = {sums, statistics};
-  backend.rowwise(kShares, in, std::span(&y, 1));
+  const double scale = options.dropout.scale();
+  backend.rowwise(kShares, in, std::span(&y, 1), std::span(&scale, 1));
   return statistics;
 }
 
@@ -155,9 +197,11 @@ void attend_backward(const Backend& backend, const Attended& x, const AttentionK
   const Tensor p(scores.shape(), y.dtype()), ds(scores.shape(), y.dtype());
   {
     const Tensor in[] = {scores, visible_keys(x, options.causal),
-                         viewed(statistics, {q.size(0), groups, q.size(2), 2}), dp};
+                         viewed(statistics, {q.size(0), groups, q.size(2), 2}), dp,
+                         dropout_mask(scores.shape(), options.dropout)};
     const Tensor out[] = {p, ds};
-    backend.rowwise(kScoreGradients, in, out, std::span(&options.factor, 1));
+    const double parameters[] = {options.factor, options.dropout.scale()};
+    backend.rowwise(kScoreGradients, defined(in), out, parameters);
   }
   if (to.q) {
     const Tensor sums(to.q.shape(), real);
@@ -182,10 +226,14 @@ AttendedGradients attend_differentiate(const Attended& x, const AttentionKernelO
   }
   const Tensor scores = scale(product(q, exchanged(x.k), real), options.factor);
   const Tensor p = softmax(where(seen, scores, constant(-std::numeric_limits<double>::infinity(), scores)));
-  const Tensor dp = product(gradient, exchanged(x.v), real);
+  const Tensor mask = dropout_mask(scores.shape(), options.dropout);
+  const auto dropped = [&](const Tensor& y) {
+    return mask ? scale(select(y, mask), options.dropout.scale()) : y;
+  };
+  const Tensor dp = dropped(product(gradient, exchanged(x.v), real));
   const Tensor ds = cast(scale(p * (dp - sum(p * dp, {-1}, true)), options.factor), narrow);
   return {reshape(product(ds, x.k, q_format), x.q.shape()), product(exchanged(ds), q, k_format),
-          product(exchanged(cast(p, narrow)), gradient, v_format)};
+          product(exchanged(cast(dropped(p), narrow)), gradient, v_format)};
 }
 
 void check_lengths(const char* op, std::int64_t batch, std::int64_t keys, const Tensor& lengths) {

@@ -6,6 +6,7 @@
 
 #include "backend/kernel_options.h"
 #include "halftone/op.h"
+#include "halftone/ops.h"
 
 namespace halftone {
 
@@ -15,8 +16,14 @@ struct Attended {
   Tensor q, k, v, lengths;
 };
 
+// Of a call, for q and k as above: the factor, and with dropout in training the place of its random numbers,
+// which are taken here; so backward and the recomputation of a checkpoint drop the same. Throws ValueError
+// for a probability that is none.
+AttentionKernelOptions kernel_options(const char* op, const AttentionOptions& options, const Shape& q,
+                                      std::int64_t keys);
+
 // Writes y, of the shape of q. Returns what backward wants to know of each query, (batch, heads, queries, 2):
-// its largest score m and the sum of exp(score - m).
+// its largest score m (in the unit of a backend's own kernel) and the sum of exp(score - m).
 Tensor attend(const Backend& backend, const Attended& x, const AttentionKernelOptions& options,
               const Tensor& y);
 

@@ -4,7 +4,6 @@
 // in memory as the operands do.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "halftone/op.h"
@@ -53,7 +52,9 @@ const Op attention_op{
               {{{{2, 2, 5, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionKernelOptions{true, 0.5}},
               {{{{2, 4, 3, 4}}, {{2, 2, 5, 4}}, {{2, 2, 5, 4}}}, AttentionKernelOptions{true, 0.5}},
               {{{{3, 2, 5, 4}}, {{3, 1, 6, 4}}, {{3, 1, 6, 4}}, {{3}, 0, 7, int32, false}},
-               AttentionKernelOptions{false, 0.5}}};
+               AttentionKernelOptions{false, 0.5}},
+              {{{{2, 4, 5, 4}}, {{2, 2, 6, 4}}, {{2, 2, 6, 4}}},
+               AttentionKernelOptions{true, 0.5, {.probability = 0.4, .seed = 3, .first = 1}}}};
         },
     .differentiate =
         [](const DifferentiateCall& call) {
@@ -83,8 +84,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     throw ShapeError("attention", fmt::format("{} kv_heads and {}", options.kv_heads, to_string(k.shape())),
                      "as many as k has");
   if (options.lengths) check_lengths("attention", q.size(0), k.size(2), options.lengths);
-  const double factor = options.factor != 0 ? options.factor : 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  return apply(attention_op, {q, k, v, options.lengths}, AttentionKernelOptions{options.causal, factor});
+  return apply(attention_op, {q, k, v, options.lengths},
+               kernel_options("attention", options, q.shape(), k.size(2)));
 }
 
 }  // namespace halftone

@@ -5,9 +5,6 @@
 // recomputes the same mask. The identity outside training.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
 
 #include "halftone/op.h"
@@ -25,16 +22,10 @@ Tensor draw_mask(const Shape& shape, double probability) {
   Tensor mask(shape, uint8);
   const std::uint64_t seed = thread_state().seed;
   const std::uint64_t first = take_random(static_cast<std::uint64_t>(shape.count()));
-  const auto least = static_cast<std::uint32_t>(std::ceil(probability * 0x1p24));
-  auto* keep = mask.mutable_data<std::uint8_t>();
+  auto* kept = mask.mutable_data<std::uint8_t>();
   parallel_for(shape.count(), 16384, [&](std::int64_t begin, std::int64_t end) {
-    std::array<std::uint32_t, 1024> words;
-    for (std::int64_t i = begin; i < end;) {
-      const auto count = std::min<std::int64_t>(end - i, std::ssize(words));
-      random_bits(seed, streams::dropout, first + static_cast<std::uint64_t>(i), words.data(), count);
-      for (const std::uint32_t word : std::span(words).first(static_cast<std::size_t>(count)))
-        keep[i++] = (word >> 8) >= least;  // random_uniform_at(..) >= probability
-    }
+    random_kept(seed, streams::dropout, first + static_cast<std::uint64_t>(begin), probability, kept + begin,
+                end - begin);
   });
   return mask;
 }

@@ -4,7 +4,6 @@
 // gradient of that tensor is written where it belongs, too. The definition is in attend.cpp.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "halftone/op.h"
@@ -74,7 +73,8 @@ const Op self_attention_op{
           return std::vector<Example>{
               {{{{2, 5, 24}}}, Options{2, 2, {true, 0.5}}},
               {{{{2, 5, 32}}}, Options{4, 2, {true, 0.5}}},
-              {{{{3, 6, 24}}, {{3}, 0, 7, int32, false}}, Options{2, 2, {false, 0.5}}}};
+              {{{{3, 6, 24}}, {{3}, 0, 7, int32, false}}, Options{2, 2, {false, 0.5}}},
+              {{{{2, 5, 32}}}, Options{4, 2, {true, 0.5, {.probability = 0.4, .seed = 3, .first = 1}}}}};
         },
     .differentiate =
         [](const DifferentiateCall& call) {
@@ -108,9 +108,9 @@ Tensor self_attention(const Tensor& qkv, int heads, const AttentionOptions& opti
                      fmt::format("{} with {} heads and {} kv_heads", to_string(qkv.shape()), heads, groups),
                      "(batch, context, (heads + 2 kv_heads) head_width), heads a multiple of kv_heads");
   if (options.lengths) check_lengths("self_attention", qkv.size(0), qkv.size(1), options.lengths);
-  const auto width = static_cast<double>(qkv.size(2) / (heads + 2 * groups));
-  const double factor = options.factor != 0 ? options.factor : 1 / std::sqrt(width);
-  return apply(self_attention_op, {qkv, options.lengths}, Options{heads, groups, {options.causal, factor}});
+  const Shape q{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (heads + 2 * groups)};
+  return apply(self_attention_op, {qkv, options.lengths},
+               Options{heads, groups, kernel_options("self_attention", options, q, qkv.size(1))});
 }
 
 }  // namespace halftone

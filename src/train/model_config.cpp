@@ -151,6 +151,7 @@ Gpt2Options gpt2_options(const std::filesystem::path& folder) {
     fields.fail_at("n_inner", "null: four times n_embd");
   o.epsilon = fields.number("layer_norm_epsilon", 1e-5);
   o.dropout = fields.number("resid_pdrop", 0.1);
+  o.attention_dropout = fields.number("attn_pdrop", 0.1);
   return checked(fields, o);
 }
 
@@ -190,6 +191,7 @@ BertOptions bert_options(const std::filesystem::path& folder) {
   o.token_types = fields.integer("type_vocab_size", 2);
   o.epsilon = fields.number("layer_norm_eps", 1e-12);
   o.dropout = fields.number("hidden_dropout_prob", 0.1);
+  o.attention_dropout = fields.number("attention_probs_dropout_prob", 0.1);
   o.head = bert_head(fields);
   if (o.head == BertHead::classes) {
     o.classes = fields.integer("num_labels", 2);
@@ -209,7 +211,7 @@ void write_config(const Gpt2Options& o, DType dtype, const std::filesystem::path
                {"layer_norm_epsilon", o.epsilon},
                {"resid_pdrop", o.dropout},
                {"embd_pdrop", o.dropout},
-               {"attn_pdrop", 0.0},
+               {"attn_pdrop", o.attention_dropout},
                // GPT-2's own lie outside a small vocabulary.
                {"bos_token_id", nullptr},
                {"eos_token_id", nullptr}});
@@ -251,7 +253,7 @@ void write_config(const BertOptions& given, DType dtype, const std::filesystem::
                {"hidden_act", "gelu"},
                {"layer_norm_eps", o.epsilon},
                {"hidden_dropout_prob", o.dropout},
-               {"attention_probs_dropout_prob", 0.0},
+               {"attention_probs_dropout_prob", o.attention_dropout},
                {"pad_token_id", 0}});
   if (o.head == BertHead::classes) {
     for (int i = 0; i < o.classes; ++i) {

@@ -59,6 +59,7 @@ struct Gpt2 {
                   .layers = config.layers,
                   .heads = config.heads,
                   .dropout = config.dropout,
+                  .attention_dropout = config.dropout,
                   .checkpoint = config.checkpoint});
   }
   static const Tensor& head(const Model& model) { return model.wte.weight; }

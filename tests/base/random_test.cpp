@@ -78,6 +78,17 @@ TEST(Random, UniformFillsEveryBinOfTheUnitIntervalAndNeverReachesOne) {
   EXPECT_LT(chi_square, 37.7);  // 15 degrees of freedom, 0.1 %
 }
 
+TEST(Random, KeptAreTheUniformNumbersThatAreNotBelowTheProbability) {
+  constexpr std::int64_t kCount = 2500;
+  for (const double probability : {0.0, 0x1p-24, 0.1, 0.5, 1 - 0x1p-24, 1.0})
+    for (const std::uint64_t first : {0, 3, 1025}) {
+      std::vector<std::uint8_t> kept(kCount, 2);
+      random_kept(7, streams::example, first, probability, kept.data(), kCount);
+      for (std::uint64_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(kept[i], random_uniform_at(7, streams::example, first + i) >= probability) << i;
+    }
+}
+
 TEST(Random, NormalHasTheMomentsOfTheStandardNormal) {
   const Moments m = moments(kDraws, [](std::uint64_t i) { return random_normal_at(1, 2, i); });
   EXPECT_NEAR(m.mean, 0, 5 * std::sqrt(1.0 / kDraws));

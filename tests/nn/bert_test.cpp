@@ -14,7 +14,7 @@ using namespace halftone::testing;
 
 BertOptions tiny(BertHead head = BertHead::masked_tokens) {
   BertOptions o{.vocabulary = 7, .context = 6, .width = 8, .layers = 2, .heads = 2, .intermediate = 12};
-  o.head = head, o.dropout = 0;
+  o.head = head, o.dropout = 0, o.attention_dropout = 0;
   return o;
 }
 
@@ -82,7 +82,7 @@ TEST(Bert, CheckpointedBlocksGiveTheSameBits) {
   for (const bool checkpoint : {false, true}) {
     manual_seed(1);
     BertOptions options = tiny();
-    options.checkpoint = checkpoint, options.dropout = 0.2;
+    options.checkpoint = checkpoint, options.dropout = 0.2, options.attention_dropout = 0.3;
     Bert model(options);
     results[checkpoint] = bits_of_step<Bert>(model, loss_of);
   }
@@ -102,6 +102,8 @@ TEST(Bert, HeadsAndOptionsAreChecked) {
   wrong.heads = 3;
   EXPECT_THROW(Bert{wrong}, ValueError);
   wrong = tiny(), wrong.dropout = -0.1;
+  EXPECT_THROW(Bert{wrong}, ValueError);
+  wrong = tiny(), wrong.attention_dropout = 1;
   EXPECT_THROW(Bert{wrong}, ValueError);
 }
 

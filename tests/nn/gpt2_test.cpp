@@ -33,7 +33,7 @@ TEST(Gpt2, GradientsAgreeWithFiniteDifferences) {
 
 TEST(Gpt2, CheckpointedBlocksGiveTheSameBits) {
   Gpt2Options options = kTiny;
-  options.dropout = 0.3;
+  options.dropout = 0.3, options.attention_dropout = 0.2;
   std::vector<double> results[2];
   for (const bool checkpoint : {false, true}) {
     manual_seed(1);
@@ -45,7 +45,12 @@ TEST(Gpt2, CheckpointedBlocksGiveTheSameBits) {
   manual_seed(1);
   options.dropout = 0;
   Gpt2 model(options);
-  EXPECT_NE(bits_of_step<Gpt2>(model, loss_of)[0], results[0][0]);  // something was dropped
+  const double loss = bits_of_step<Gpt2>(model, loss_of)[0];
+  EXPECT_NE(loss, results[0][0]);  // something was dropped, of attention, too
+  options.attention_dropout = 0;
+  manual_seed(1);
+  Gpt2 whole(options);
+  EXPECT_NE(bits_of_step<Gpt2>(whole, loss_of)[0], loss);
 }
 
 TEST(Gpt2, WhatEntersTheResidualStreamBeginsSmaller) {
@@ -68,6 +73,7 @@ TEST(Gpt2, OptionsAndTokensAreChecked) {
   EXPECT_THROW(Gpt2({.width = 10, .heads = 3}), ValueError);
   EXPECT_THROW(Gpt2({.layers = 0}), ValueError);
   EXPECT_THROW(Gpt2({.dropout = 1}), ValueError);
+  EXPECT_THROW(Gpt2({.attention_dropout = -0.5}), ValueError);
   EXPECT_THROW(Gpt2({.epsilon = 0}), ValueError);
   const Gpt2 model(kTiny);
   EXPECT_THROW(model(random_tokens({1, 7}, 7)), ShapeError);

@@ -46,7 +46,7 @@ TEST_P(ModelsTrain, Gpt2) {
   for (const bool checkpoint : {false, true}) {
     manual_seed(1);
     Gpt2Options options{.vocabulary = 11, .context = 8, .width = 32, .layers = 2, .heads = 2};
-    options.dropout = 0.05, options.checkpoint = checkpoint;
+    options.dropout = 0.05, options.attention_dropout = 0.05, options.checkpoint = checkpoint;
     losses[checkpoint] = train<Gpt2>(Gpt2(options), [](const Gpt2& m) { return m.loss(kTokens, kTargets); });
   }
   EXPECT_EQ(losses[0], losses[1]);
@@ -69,7 +69,7 @@ TEST_P(ModelsTrain, Bert) {
   for (const bool checkpoint : {false, true}) {
     manual_seed(1);
     BertOptions options{.vocabulary = 11, .context = 8, .width = 32, .layers = 2, .heads = 2};
-    options.dropout = 0.05, options.checkpoint = checkpoint;
+    options.dropout = 0.05, options.attention_dropout = 0.05, options.checkpoint = checkpoint;
     losses[checkpoint] = train<Bert>(Bert(options), [](const Bert& m) {
       return m.loss({kTokens, from_values({8, 5, 8, 1}, int32)}, kTargets);
     });

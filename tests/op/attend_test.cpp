@@ -23,13 +23,16 @@ struct Case {
   std::int64_t batch, heads, groups, queries, keys, width;
   bool causal;
   std::vector<double> lengths{};
+  double dropout = 0;
 
   std::string name() const {
-    return fmt::format("batch {}, heads {} of {}, {} queries, {} keys, width {}{}", batch, heads, groups,
-                       queries, keys, width, causal ? ", causal" : "");
+    return fmt::format("batch {}, heads {} of {}, {} queries, {} keys, width {}{}, dropout {}", batch, heads,
+                       groups, queries, keys, width, causal ? ", causal" : "", dropout);
   }
   AttentionOptions options() const {
-    return {.causal = causal, .lengths = lengths.empty() ? Tensor() : from_values(lengths, {batch}, int32)};
+    return {.causal = causal,
+            .lengths = lengths.empty() ? Tensor() : from_values(lengths, {batch}, int32),
+            .dropout = dropout};
   }
 };
 
@@ -43,6 +46,9 @@ const std::vector<Case>& cases() {
       {1, 2, 1, 20, 530, 128, false, {514}},
       {3, 1, 1, 40, 70, 16, false, {0, 70, 1}},
       {1, 1, 1, 200, 90, 16, true},  // the first 110 queries see no key
+      {2, 2, 1, 130, 141, 16, true, {140, 100}, 0.1},
+      {1, 2, 2, 30, 1041, 16, false, {}, 0.5},
+      {1, 4, 2, 200, 700, 16, true, {650}, 0.1},  // two heads to a group, keys in two tiles
   };
   return all;
 }
@@ -65,6 +71,8 @@ Outcome run(const Case& c, const std::vector<Tensor>& operands, std::string_view
     std::vector<Tensor> x;
     for (int i = 0; i < 3; ++i)
       x.push_back(operands[static_cast<std::size_t>(i)].detach().set_requires_grad());
+    manual_seed(8);
+    take_random(5);
     Outcome outcome{attention(x[0], x[1], x[2], c.options()), {}};
     outcome.gradients = gradients(outcome.y, x, {}, operands[3]);
     return outcome;
@@ -145,15 +153,17 @@ TEST(Attend, ReadsThePartsOfOneTensorAsItReadsThreeTensors) {
                                         streams::example, dtype)
                              .set_requires_grad();
       const AttentionOptions options{
-          .causal = true, .lengths = from_values({150, 70}, int32), .kv_heads = groups};
+          .causal = true, .lengths = from_values({150, 70}, int32), .kv_heads = groups, .dropout = 0.2};
       const auto part = [&](int first, int heads) {
         return transpose(reshape(slice(qkv, 2, first * kWidth, (first + heads) * kWidth),
                                  {kBatch, kContext, heads, kWidth}),
                          1, 2);
       };
+      manual_seed(6);
       const Tensor separate = transpose(
           attention(part(0, kHeads), part(kHeads, groups), part(kHeads + groups, groups), options), 1, 2);
       EXPECT_TRUE(separate.is_contiguous()) << "the memory order of the queries";
+      manual_seed(6);
       const Tensor joined = reshape(separate, {kBatch, kContext, kHeads * kWidth}),
                    packed = self_attention(qkv, kHeads, options);
       EXPECT_TRUE(packed.is_contiguous());
@@ -219,11 +229,62 @@ TEST(Attend, KeepsItsOwnLengths) {
   EXPECT_TRUE(same_bits(gradients(y, {q}, {}, x[3])[0], expected));
 }
 
+// Without scores all shares are the same, and with the identity for values they are the result.
+TEST(Attend, DropsWhatTheRandomNumbersSay) {
+  constexpr std::int64_t kBatch = 2, kHeads = 3, kQueries = 5, kKeys = 16;
+  constexpr double kDropout = 0.25;
+  std::vector<double> identity;
+  for (std::int64_t i = 0; i < kBatch * kHeads * kKeys * kKeys; ++i)
+    identity.push_back(i / kKeys % kKeys == i % kKeys);
+  const Shape wide{kBatch, kHeads, kKeys, kKeys};
+  const Tensor q = zeros({kBatch, kHeads, kQueries, kKeys}), k = ones(wide),
+               v = from_values(identity, wide, float32);
+  for (const std::string_view backend : {"cpu", "reference"}) {
+    manual_seed(4);
+    take_random(7);
+    const std::vector<double> y =
+        with_backend(backend, [&] { return attention(q, k, v, {.dropout = kDropout}).to_vector(); });
+    EXPECT_EQ(thread_state().random_index, 7 + y.size());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const bool kept = random_uniform_at(4, streams::dropout, 7 + i) >= kDropout;
+      EXPECT_FLOAT_EQ(static_cast<float>(y[i]), static_cast<float>(kept / (kKeys * (1 - kDropout)))) << i;
+    }
+  }
+}
+
+TEST(Attend, DropsNothingOutsideTraining) {
+  Case c{1, 2, 2, 40, 70, 16, true};
+  const std::vector<Tensor> x = operands(c, float32);
+  const Tensor whole = run(c, x).y;
+  c.dropout = 0.5;
+  EXPECT_FALSE(same_bits(run(c, x).y, whole));
+  manual_seed(4);
+  const Tensor y = inference([&] { return attention(x[0], x[1], x[2], c.options()); });
+  EXPECT_TRUE(same_bits(y, whole));
+  EXPECT_EQ(thread_state().random_index, 0U);
+}
+
+TEST(Attend, DropsTheSameWhenRecomputed) {
+  const Tensor qkv = random_uniform({2, 150, 96}, -1, 1, 9, streams::example, float32);
+  const auto call = [](const std::vector<Tensor>& in) {
+    return self_attention(in[0], 2, {.causal = true, .dropout = 0.3});
+  };
+  std::vector<Tensor> results[2];
+  for (const bool recompute : {false, true}) {
+    manual_seed(4);
+    Tensor x = qkv.detach().set_requires_grad();
+    const Tensor first = recompute ? checkpoint(call, {x}) : call({x}), second = call({x});
+    EXPECT_FALSE(same_bits(first, second)) << "the stream goes on";
+    results[recompute] = {first, second, gradients(sum(mul(first, second)), {x})[0]};
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(results[0][i], results[1][i])) << i;
+}
+
 std::int64_t peak_of(std::int64_t context, DType dtype) {
   Tensor qkv = random_uniform({1, context, 96}, -1, 1, 1, streams::example, dtype).set_requires_grad();
   const std::int64_t before = memory_stats().in_use;
   reset_peak_memory();
-  sum(self_attention(qkv, 2, {.causal = true})).backward();
+  sum(self_attention(qkv, 2, {.causal = true, .dropout = 0.1})).backward();
   return memory_stats().peak - before;
 }
 
@@ -244,6 +305,10 @@ TEST(Attend, RefusesWhatItCannotRead) {
   EXPECT_THROW(attention(x, x, x, {.lengths = zeros({3}, int32)}), ShapeError);
   EXPECT_THROW(attention(x, x, x, {.lengths = from_values({3, 4}, int32)}), ValueError);
   EXPECT_THROW(attention(x, x, x, {.lengths = from_values({-1, 3}, int32)}), ValueError);
+  for (const double p : {-0.1, 1.0, static_cast<double>(NAN)}) {
+    EXPECT_THROW(attention(x, x, x, {.dropout = p}), ValueError);
+    EXPECT_THROW(self_attention(zeros({2, 3, 24}), 2, {.dropout = p}), ValueError);
+  }
   EXPECT_THROW(self_attention(zeros({2, 3, 24}), 5), ShapeError);
   EXPECT_THROW(self_attention(zeros({2, 3, 24}), 4, {.kv_heads = 3}), ShapeError);
   EXPECT_THROW(self_attention(zeros({2, 3, 24}), 2, {.lengths = from_values({3, 4}, int32)}), ValueError);

@@ -37,6 +37,7 @@ TEST_F(ModelConfig, MissingKeysHaveTransformersDefaults) {
   EXPECT_EQ(gpt2.width, 768);
   EXPECT_EQ(gpt2.layers, 12);
   EXPECT_EQ(gpt2.dropout, 0.1);
+  EXPECT_EQ(gpt2.attention_dropout, 0.1);
   config(R"({"model_type": "llama"})");
   const LlamaOptions llama = llama_options(scratch.path());
   EXPECT_EQ(llama.kv_heads, 32);
@@ -49,11 +50,12 @@ TEST_F(ModelConfig, MissingKeysHaveTransformersDefaults) {
   EXPECT_EQ(bert.head, BertHead::masked_tokens);
   EXPECT_EQ(bert.intermediate, 3072);
   EXPECT_EQ(bert.epsilon, 1e-12);
+  EXPECT_EQ(bert.attention_dropout, 0.1);
 }
 
 TEST_F(ModelConfig, WhatIsWrittenIsRead) {
   Gpt2Options gpt2{.vocabulary = 5, .context = 7, .width = 6, .layers = 3, .heads = 2};
-  gpt2.epsilon = 1e-3, gpt2.dropout = 0.25;
+  gpt2.epsilon = 1e-3, gpt2.dropout = 0.25, gpt2.attention_dropout = 0.125;
   write_config(gpt2, bfloat16, scratch.path());
   const Json json = Json::parse(read_bytes(scratch / "config.json"));
   EXPECT_EQ(json["model_type"], "gpt2");
@@ -67,6 +69,7 @@ TEST_F(ModelConfig, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.heads, 2);
   EXPECT_EQ(read.epsilon, 1e-3);
   EXPECT_EQ(read.dropout, 0.25);
+  EXPECT_EQ(read.attention_dropout, 0.125);
 
   LlamaOptions llama{.vocabulary = 5, .context = 7, .width = 12, .layers = 3, .heads = 6, .kv_heads = 3};
   llama.rope_theta = 5e5, llama.tied = true, llama.head_width = 4, llama.intermediate = 31;
@@ -80,11 +83,14 @@ TEST_F(ModelConfig, WhatIsWrittenIsRead) {
 
   BertOptions bert{.vocabulary = 5, .context = 7, .width = 6, .layers = 3, .heads = 2};
   bert.head = BertHead::classes, bert.classes = 4, bert.token_types = 3;
+  bert.dropout = 0.25, bert.attention_dropout = 0.125;
   write_config(bert, float32, scratch.path());
   const BertOptions b = bert_options(scratch.path());
   EXPECT_EQ(b.head, BertHead::classes);
   EXPECT_EQ(b.classes, 4);
   EXPECT_EQ(b.token_types, 3);
+  EXPECT_EQ(b.dropout, 0.25);
+  EXPECT_EQ(b.attention_dropout, 0.125);
   EXPECT_EQ(b.intermediate, 24);
 }
 

@@ -4,10 +4,15 @@
 // its square (Rabe and Staats 2021; Dao et al. 2022): kRows queries at a time meet kKeys keys at a time.
 // Forward keeps the largest score and the sum of exponentials of each query (Milakov and Gimelshein 2018) and
 // rounds exponentials once, to the format of the products; backward computes them again from those two.
-// Results and gradients are summed in float32 and rounded once. Tiles that no query sees are skipped.
+// Results and gradients are summed in float32 and rounded once. A tile of scores is (keys, queries), so that
+// softmax works on vectors of queries and only y and dq come from transposed tiles. What no query sees is
+// skipped, by kStep x kStep.
 #include <algorithm>
 #include <any>
 #include <array>
+#include <cstring>
+#include <numbers>
+#include <type_traits>
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/kernels.h"
@@ -18,13 +23,17 @@
 #include "backend/cpu/tile_product.h"
 #include "backend/kernel_options.h"
 #include "halftone/parallel.h"
+#include "halftone/random.h"
 
 namespace halftone::cpu {
 namespace {
 
 constexpr std::int64_t kRows = 128, kKeys = 512;
-// Tiles end at multiples of this, so that a few sizes serve every mask: each is a primitive of its own.
+// Where a mask cuts a tile, its queries are taken so many at a time, with keys up to a multiple of it: few
+// sizes serve every mask, each a primitive of its own, and little is computed that no query sees.
 constexpr std::int64_t kStep = 64;
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t step) { return chunk_count(count, step) * step; }
 
 // A tensor (batch, heads, rows, width) in memory; rows are runs.
 struct Heads {
@@ -37,6 +46,19 @@ struct Heads {
     return data + (b * batch + h * head + r * row) * dtype.bytes();
   }
   TileOperand tile(std::int64_t b, std::int64_t h, std::int64_t r) const { return {at(b, h, r), row, 1}; }
+  // The same from a copy in `memory`, if rows are far apart: every product would wait for each row again.
+  TileOperand gathered(std::int64_t b, std::int64_t h, std::int64_t r, std::int64_t rows,
+                       void* memory) const {
+    const std::int64_t width = tensor.size(3), bytes = width * dtype.bytes(), stride = row * dtype.bytes();
+    if (row == width) return tile(b, h, r);
+    const std::byte* from = at(b, h, r);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < bytes; j += 64) __builtin_prefetch(from + (i + 8) * stride + j);
+      std::memcpy(static_cast<std::byte*>(memory) + i * bytes, from + i * stride,
+                  static_cast<std::size_t>(bytes));
+    }
+    return {memory, width, 1};
+  }
 };
 
 bool rows_are_runs(const Tensor& x) {
@@ -94,8 +116,9 @@ struct Problem {
   DType format;
   Heads q, k, v;
   const std::int32_t* lengths;
-  float factor;
+  float factor, exponent;  // the second for powers of 2
   bool causal;
+  AttentionDropout dropout;
   std::int64_t batch, heads, groups, queries, keys, width;
 
   Problem(const KernelCall& call, DType result)
@@ -112,8 +135,11 @@ struct Problem {
         width(call.in[0].size(3)) {
     const auto& options = std::any_cast<const AttentionKernelOptions&>(call.options);
     factor = static_cast<float>(options.factor);
+    exponent = static_cast<float>(options.factor * std::numbers::log2e);
     causal = options.causal;
+    dropout = options.dropout;
   }
+  bool drops() const { return dropout.probability != 0; }
 
   std::int64_t sees(std::int64_t b, std::int64_t query) const {
     const std::int64_t all = causal ? std::clamp<std::int64_t>(query + 1 + keys - queries, 0, keys) : keys;
@@ -125,18 +151,30 @@ struct Problem {
     tile_product(format, rows, columns, inner, a, b, c, stride, accumulate);
   }
 
-  // body(first key, keys, keys seen by each query from the first on) for every tile of keys of which one of
-  // the queries [row, row + rows) sees some.
+  // body(first query, queries, keys, how many of these queries do not see each key) for the parts that some
+  // query sees of the tile whose first query is `row` and first key `key`.
   template <class Body>
-  void tiles(std::int64_t b, std::int64_t row, std::int64_t rows, const Body& body) const {
-    const std::int64_t end = sees(b, row + rows - 1);
-    std::array<std::int32_t, kRows> visible;
-    for (std::int64_t key = 0; key < end; key += kKeys) {
-      const std::int64_t columns = std::min({kKeys, keys - key, (end - key + kStep - 1) / kStep * kStep});
-      for (std::int64_t i = 0; i < rows; ++i)
-        visible[static_cast<std::size_t>(i)] =
-            static_cast<std::int32_t>(std::clamp<std::int64_t>(sees(b, row + i) - key, 0, columns));
-      body(key, columns, visible.data());
+  void parts(std::int64_t b, std::int64_t row, std::int64_t key, const Body& body) const {
+    const std::int64_t end = std::min(row + kRows, queries), most = std::min(kKeys, keys - key);
+    const auto seen = [&](std::int64_t query) {
+      return std::clamp<std::int64_t>(rounded_up(sees(b, query) - key, kStep), 0, most);
+    };
+    const std::int64_t step = seen(row) == seen(end - 1) ? kRows : kStep;
+    std::array<std::int32_t, kKeys> hidden;
+    for (std::int64_t first = row; first < end; first += step) {
+      const std::int64_t count = std::min(step, end - first), visible = seen(first + count - 1);
+      if (visible == 0) continue;
+      hide(b, first, count, key, visible, hidden.data());
+      body(first, count, visible, hidden.data());
+    }
+  }
+
+  void hide(std::int64_t b, std::int64_t first, std::int64_t count, std::int64_t key, std::int64_t visible,
+            std::int32_t* hidden) const {
+    const std::int64_t length = lengths ? lengths[b] - key : visible, before = keys - queries + first - key;
+    for (std::int64_t i = 0; i < visible; ++i) {
+      const std::int64_t masked = causal ? std::clamp<std::int64_t>(i - before, 0, count) : 0;
+      hidden[i] = static_cast<std::int32_t>(i < length ? masked : count);
     }
   }
 };
@@ -151,87 +189,150 @@ struct Buffer {
         data(static_cast<T*>(tensor.raw_mutable())) {}
 };
 
-template <class Lane>
+// Tiles of scores, with their masks of dropout.
+class Scores {
+ public:
+  explicit Scores(const Problem& p)
+      : problem_(p), scores_(kRows * kKeys), kept_(p.drops() ? kRows * kKeys : 0) {}
+
+  // k q^T of head (b, h) for queries from `first` and keys from `key` on.
+  ScoreTile of(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t count, std::int64_t key,
+               std::int64_t keys, const TileOperand& q, const TileOperand& k,
+               const std::int32_t* hidden) const {
+    const Problem& p = problem_;
+    const std::int64_t stride = rounded_up(count, kLanes);
+    p.product(keys, count, p.width, k, q.transposed(), scores_.data, stride, false);
+    ScoreTile tile{keys, count, stride, scores_.data, hidden, p.exponent};
+    if (!p.drops()) return tile;
+    std::array<std::uint8_t, kKeys> kept;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t index = ((b * p.heads + h) * p.queries + first + i) * p.keys + key;
+      random_kept(p.dropout.seed, streams::dropout, p.dropout.first + static_cast<std::uint64_t>(index),
+                  p.dropout.probability, kept.data(), keys);
+      for (std::int64_t j = 0; j < keys; ++j) kept_.data[j * stride + i] = kept[static_cast<std::size_t>(j)];
+    }
+    tile.kept = kept_.data;
+    tile.scale = static_cast<float>(p.dropout.scale());
+    return tile;
+  }
+
+ private:
+  const Problem& problem_;
+  Buffer<float> scores_;
+  Buffer<std::uint8_t> kept_;
+};
+
+template <class Lane, bool kDropout>
 void forward_rows(const Problem& p, const Result& y, float* statistics, std::int64_t b, std::int64_t h,
                   std::int64_t row) {
   using Code = typename Lane::Code;
   const std::int64_t rows = std::min(kRows, p.queries - row), group = h / (p.heads / p.groups);
-  const Buffer<float> scores(kRows * kKeys), sum(kRows * p.width);
-  const Buffer<Code> codes(kRows * kKeys);
+  const Scores scores(p);
+  const Buffer<float> sum(kRows * p.width);
+  const Buffer<Code> codes(kRows * kKeys), q_rows(kRows * p.width);
+  const TileOperand q = p.q.gathered(b, h, row, rows, q_rows.data);
   std::array<float, kRows> peaks, totals{}, decays;
   peaks.fill(ScoreTile::kNothing);
-  bool begun = false;
-  p.tiles(b, row, rows, [&](std::int64_t key, std::int64_t columns, const std::int32_t* visible) {
-    p.product(rows, columns, p.width, p.q.tile(b, h, row), p.k.tile(b, group, key).transposed(), scores.data,
-              kKeys, false);
-    const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
-    at_simd_level<Exponentials<Lane>, const ScoreTile&>(tile, codes.data, peaks.data(), totals.data(),
-                                                        decays.data());
-    if (begun) at_simd_level<Decay>(rows, p.width, sum.data, static_cast<const float*>(decays.data()));
-    p.product(rows, p.width, columns, {codes.data, kKeys, 1}, p.v.tile(b, group, key), sum.data, p.width,
-              begun);
-    begun = true;
-  });
-  if (!begun) std::fill_n(sum.data, rows * p.width, 0.0f);
-  y.write(b, h, row, rows, sum.data, totals.data());
+  if (p.sees(b, row) == 0) std::fill_n(sum.data, rows * p.width, 0.0f);
+  for (std::int64_t key = 0; key < p.sees(b, row + rows - 1); key += kKeys)
+    p.parts(b, row, key,
+            [&](std::int64_t first, std::int64_t count, std::int64_t keys, const std::int32_t* hidden) {
+              const std::int64_t at = first - row;
+              const TileOperand part{static_cast<const Code*>(q.data) + at * q.row, q.row, 1};
+              const ScoreTile tile =
+                  scores.of(b, h, first, count, key, keys, part, p.k.tile(b, group, key), hidden);
+              float* to = sum.data + at * p.width;
+              at_simd_level<Exponentials<Lane, kDropout>, const ScoreTile&>(
+                  tile, codes.data, peaks.data() + at, totals.data() + at, decays.data() + at);
+              if (key > 0)
+                at_simd_level<Decay>(count, p.width, to, static_cast<const float*>(decays.data() + at));
+              p.product(count, p.width, keys, TileOperand{codes.data, tile.stride, 1}.transposed(),
+                        p.v.tile(b, group, key), to, p.width, key > 0);
+            });
   float* to = statistics + ((b * p.heads + h) * p.queries + row) * 2;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
     to[2 * i] = peaks[i], to[2 * i + 1] = totals[i];
+    if constexpr (kDropout) totals[i] *= static_cast<float>(1 - p.dropout.probability);
+  }
+  y.write(b, h, row, rows, sum.data, totals.data());
 }
 
 // What a task of backward computes with: one head of k and v, all heads of q that share it.
-template <class Lane>
+template <class Lane, bool kDropout>
 struct Backward {
   using Code = typename Lane::Code;
   const Problem& p;
   const Heads &y, &dy;
   const float* statistics;
   const Result &dq, &dk, &dv;
-  Buffer<float> scores{kRows * kKeys}, dp{kRows * kKeys};
-  Buffer<Code> probabilities{kRows * kKeys}, ds{kRows * kKeys};
-  Buffer<float> q_sum{kRows * p.width}, k_sum{p.keys * p.width}, v_sum{p.keys * p.width};
+  std::int64_t b, group, members = p.heads / p.groups, padded = rounded_up(p.queries, kLanes);
+  Scores scores{p};
+  Buffer<float> dp{kRows * kKeys}, peaks{members * padded}, totals{members * padded}, dots{members * padded};
+  Buffer<Code> probabilities{kRows * kKeys}, ds{kRows * kKeys}, q_rows{kRows * p.width},
+      dy_rows{kRows * p.width};
+  Buffer<float> q_sum{members * p.queries * p.width}, k_sum{kKeys * p.width}, v_sum{kKeys * p.width};
 
-  void rows(std::int64_t b, std::int64_t h, std::int64_t group, std::int64_t row) const {
-    const std::int64_t rows = std::min(kRows, p.queries - row), width = p.width;
-    std::array<float, kRows> peaks, totals, dots;
-    const float* from = statistics + ((b * p.heads + h) * p.queries + row) * 2;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i)
-      peaks[i] = from[2 * i], totals[i] = from[2 * i + 1];
-    at_simd_level<Dots<Lane>>(rows, width, reinterpret_cast<const Code*>(y.at(b, h, row)), y.row,
-                              reinterpret_cast<const Code*>(dy.at(b, h, row)), dy.row, dots.data());
-    bool begun = false;
-    const TileOperand q = p.q.tile(b, h, row), gradient = dy.tile(b, h, row);
-    p.tiles(b, row, rows, [&](std::int64_t key, std::int64_t columns, const std::int32_t* visible) {
-      const TileOperand k = p.k.tile(b, group, key), v = p.v.tile(b, group, key);
-      p.product(rows, columns, width, q, k.transposed(), scores.data, kKeys, false);
-      p.product(rows, columns, width, gradient, v.transposed(), dp.data, kKeys, false);
-      const ScoreTile tile{rows, columns, kKeys, scores.data, visible, p.factor};
-      at_simd_level<ScoreGradients<Lane>, const ScoreTile&>(
-          tile, static_cast<const float*>(dp.data), static_cast<const float*>(peaks.data()),
-          static_cast<const float*>(totals.data()), static_cast<const float*>(dots.data()),
-          probabilities.data, ds.data);
-      const TileOperand shares{probabilities.data, kKeys, 1}, slopes{ds.data, kKeys, 1};
-      const std::int64_t at = key * width;
-      if (dv.wanted())
-        p.product(columns, width, rows, shares.transposed(), gradient, v_sum.data + at, width, true);
-      if (dk.wanted()) p.product(columns, width, rows, slopes.transposed(), q, k_sum.data + at, width, true);
-      if (dq.wanted()) p.product(rows, width, columns, slopes, k, q_sum.data, width, begun);
-      begun = true;
-    });
-    if (!dq.wanted()) return;
-    if (!begun) std::fill_n(q_sum.data, rows * width, 0.0f);
-    dq.write(b, h, row, rows, q_sum.data, nullptr);
+  // Of queries from `first` on of the head number `member` of the group, with the tile of keys from `key` on.
+  void part(std::int64_t member, std::int64_t first, std::int64_t count, std::int64_t key, std::int64_t keys,
+            const std::int32_t* hidden) const {
+    const std::int64_t h = group * members + member, width = p.width, at = member * padded + first;
+    const TileOperand k = p.k.tile(b, group, key), v = p.v.tile(b, group, key),
+                      q = p.q.gathered(b, h, first, count, q_rows.data),
+                      gradient = dy.gathered(b, h, first, count, dy_rows.data);
+    const ScoreTile tile = scores.of(b, h, first, count, key, keys, q, k, hidden);
+    p.product(keys, count, width, v, gradient.transposed(), dp.data, tile.stride, false);
+    at_simd_level<ScoreGradients<Lane, kDropout>, const ScoreTile&>(
+        tile, p.factor, static_cast<const float*>(dp.data), static_cast<const float*>(peaks.data + at),
+        static_cast<const float*>(totals.data + at), static_cast<const float*>(dots.data + at),
+        probabilities.data, ds.data);
+    const TileOperand shares{probabilities.data, tile.stride, 1}, slopes{ds.data, tile.stride, 1};
+    if (dv.wanted()) p.product(keys, width, count, shares, gradient, v_sum.data, width, true);
+    if (dk.wanted()) p.product(keys, width, count, slopes, q, k_sum.data, width, true);
+    if (dq.wanted())
+      p.product(count, width, keys, slopes.transposed(), k, q_sum.data + (member * p.queries + first) * width,
+                width, key > 0);
   }
 
-  void run(std::int64_t b, std::int64_t group) const {
-    for (float* sum : {k_sum.data, v_sum.data}) std::fill_n(sum, p.keys * p.width, 0.0f);
-    const std::int64_t members = p.heads / p.groups;
-    for (std::int64_t h = group * members; h < (group + 1) * members; ++h)
-      for (std::int64_t row = 0; row < p.queries; row += kRows) rows(b, h, group, row);
-    if (dk.wanted()) dk.write(b, group, 0, p.keys, k_sum.data, nullptr);
-    if (dv.wanted()) dv.write(b, group, 0, p.keys, v_sum.data, nullptr);
+  // The sums of a tile of keys stay in the cache while all queries pass.
+  void tile(std::int64_t key) const {
+    const std::int64_t keys = std::min(kKeys, p.keys - key);
+    for (float* sum : {k_sum.data, v_sum.data}) std::fill_n(sum, keys * p.width, 0.0f);
+    for (std::int64_t member = 0; member < members; ++member)
+      for (std::int64_t row = 0; row < p.queries; row += kRows)
+        p.parts(b, row, key,
+                [&](std::int64_t first, std::int64_t count, std::int64_t seen, const std::int32_t* hidden) {
+                  part(member, first, count, key, seen, hidden);
+                });
+    if (dk.wanted()) dk.write(b, group, key, keys, k_sum.data, nullptr);
+    if (dv.wanted()) dv.write(b, group, key, keys, v_sum.data, nullptr);
+  }
+
+  void prepare(std::int64_t member) const {
+    const std::int64_t h = group * members + member, at = member * padded;
+    const float* from = statistics + (b * p.heads + h) * p.queries * 2;
+    for (std::int64_t i = 0; i < p.queries; ++i)
+      peaks.data[at + i] = from[2 * i], totals.data[at + i] = from[2 * i + 1];
+    at_simd_level<Dots<Lane>>(p.queries, p.width, reinterpret_cast<const Code*>(y.at(b, h, 0)), y.row,
+                              reinterpret_cast<const Code*>(dy.at(b, h, 0)), dy.row, dots.data + at);
+  }
+
+  void run() const {
+    for (std::int64_t member = 0; member < members; ++member) prepare(member);
+    const std::int64_t rows = members * p.queries;
+    if (p.sees(b, 0) == 0) std::fill_n(q_sum.data, rows * p.width, 0.0f);
+    for (std::int64_t key = 0; key < p.keys; key += kKeys) tile(key);
+    if (!dq.wanted()) return;
+    for (std::int64_t member = 0; member < members; ++member)
+      dq.write(b, group * members + member, 0, p.queries, q_sum.data + member * p.queries * p.width, nullptr);
   }
 };
+
+// body(lane, whether there is dropout, as a constant).
+template <class Body>
+void with_kind(const Problem& p, const Body& body) {
+  with_lane(p.format == bfloat16,
+            [&](auto lane) { p.drops() ? body(lane, std::true_type()) : body(lane, std::false_type()); });
+}
 
 }  // namespace
 
@@ -243,8 +344,9 @@ void attention_forward(const KernelCall& call) {
   const std::int64_t blocks = chunk_count(p.queries, kRows);
   parallel_for(p.batch * p.heads * blocks, 1, [&](std::int64_t task, std::int64_t) {
     const std::int64_t head = task / blocks, row = task % blocks * kRows;
-    with_lane(p.format == bfloat16, [&](auto lane) {
-      forward_rows<decltype(lane)>(p, y, statistics, head / p.heads, head % p.heads, row);
+    with_kind(p, [&](auto lane, auto drops) {
+      forward_rows<decltype(lane), decltype(drops)::value>(p, y, statistics, head / p.heads, head % p.heads,
+                                                           row);
     });
   });
   y.finish();
@@ -256,8 +358,10 @@ void attention_backward(const KernelCall& call) {
   const auto* statistics = call.in[5].data<float>();
   const Result dq(call.out[0]), dk(call.out[1]), dv(call.out[2]);
   parallel_for(p.batch * p.groups, 1, [&](std::int64_t task, std::int64_t) {
-    with_lane(p.format == bfloat16, [&](auto lane) {
-      Backward<decltype(lane)>{p, y, dy, statistics, dq, dk, dv}.run(task / p.groups, task % p.groups);
+    with_kind(p, [&](auto lane, auto drops) {
+      Backward<decltype(lane), decltype(drops)::value>{
+          p, y, dy, statistics, dq, dk, dv, task / p.groups, task % p.groups}
+          .run();
     });
   });
   for (const Result* result : {&dq, &dk, &dv}) result->finish();
