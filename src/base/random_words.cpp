@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors: words need not be aligned for 64 bits
 void philox_blocks(std::uint64_t seed, std::uint64_t stream, std::uint64_t index, std::uint32_t* words,
                    std::int64_t blocks) {
   for (std::int64_t block = 0; block < blocks; ++block) {
