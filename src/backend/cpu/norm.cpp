@@ -132,20 +132,14 @@ struct Backward {
         }
       }
       const float g = kCentred ? static_cast<float>(mean) : 0, gh = static_cast<float>(mean_product);
-      const auto finish = [&](const auto& with_others) {
-        for (std::int64_t i = 0; i < width; ++i) {
-          const float gradient = G::load(dy[i]), h = normalised(i);
-          dw[i] += gradient * h;
-          if (kCentred) db[i] += gradient;
-          dx[i] = D::store(with_others((w[i] * gradient - g - h * gh) * m.inverse, i));
-        }
-      };
-      if (others == nullptr) {
-        finish([](float v, std::int64_t) { return v; });
-      } else {
-        finish([others](float v, std::int64_t i) { return others[i] + v; });
-        others += width;
+      for (std::int64_t i = 0; i < width; ++i) {
+        const float gradient = G::load(dy[i]), h = normalised(i);
+        dw[i] += gradient * h;
+        if (kCentred) db[i] += gradient;
+        const float of_norm = (w[i] * gradient - g - h * gh) * m.inverse;
+        dx[i] = D::store(others == nullptr ? of_norm : others[i] + of_norm);
       }
+      if (others != nullptr) others += width;
     }
   }
 };
