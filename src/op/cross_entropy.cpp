@@ -82,6 +82,15 @@ const Register registered(cross_entropy_op);
 
 }  // namespace
 
+bool targets_fit(std::string_view op, const Tensor& x, const Tensor& targets) {
+  if (targets.dtype() != int32)
+    throw DTypeError(std::string(op), fmt::format("{} targets", targets.dtype().name()),
+                     "int32 class indices");
+  bool fits = x.rank() == targets.rank() + 1 && targets.is_contiguous();
+  for (int axis = 0; fits && axis < targets.rank(); ++axis) fits = x.size(axis) == targets.size(axis);
+  return fits;
+}
+
 CrossEntropyTerms cross_entropy_terms(std::string_view op, const Tensor& targets, std::int64_t classes,
                                       const CrossEntropyOptions& options) {
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
@@ -124,12 +133,7 @@ Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options) {
-  if (targets.dtype() != int32)
-    throw DTypeError("cross_entropy", fmt::format("{} targets", targets.dtype().name()),
-                     "int32 class indices");
-  bool fits = logits.rank() == targets.rank() + 1 && logits.is_contiguous() && targets.is_contiguous();
-  for (int axis = 0; fits && axis < targets.rank(); ++axis) fits = logits.size(axis) == targets.size(axis);
-  if (!fits)
+  if (!targets_fit("cross_entropy", logits, targets) || !logits.is_contiguous())
     throw ShapeError("cross_entropy",
                      "logits " + to_string(logits.shape()) + ", targets " + to_string(targets.shape()),
                      "contiguous logits (.., classes) and targets (..)");

@@ -33,6 +33,9 @@ struct CrossEntropyTerms {
   }
 };
 
+// Whether there is a target for each row of x (.., n), contiguous. Throws DTypeError if they are not int32.
+bool targets_fit(std::string_view op, const Tensor& x, const Tensor& targets);
+
 // Throws as cross_entropy does (ops.h), `op` being who asks.
 CrossEntropyTerms cross_entropy_terms(std::string_view op, const Tensor& targets, std::int64_t classes,
                                       const CrossEntropyOptions& options);

@@ -131,11 +131,14 @@ class Pass {
     const std::int64_t count = logits.size(0);
     call_.backend.matmul({.a = rows(x_, begin, count), .b = transposed(weight_), .c = logits, .bias = {}});
     const Tensor dlogits = loss_of(begin, logits);
-    if (dx)
-      call_.backend.matmul(
-          {.a = operand(dlogits, Along::last), .b = weight_for_x_, .c = dx_rows(begin, count), .bias = {}});
+    Tensor shared;  // as rounded for dx, where dweight may have the same
+    if (dx) {
+      const Tensor rounded = operand(dlogits, Along::last);
+      if (call_.quantizer == nullptr || call_.quantizer->may_share(OperandRole::gradient)) shared = rounded;
+      call_.backend.matmul({.a = rounded, .b = weight_for_x_, .c = dx_rows(begin, count), .bias = {}});
+    }
     if (dweight) {
-      call_.backend.matmul({.a = transposed(operand(dlogits, Along::rows)),
+      call_.backend.matmul({.a = transposed(shared ? shared : operand(dlogits, Along::rows)),
                             .b = rows(x_for_weight_, begin, count),
                             .c = dweight,
                             .bias = {},
@@ -249,11 +252,8 @@ const Register registered(linear_cross_entropy_op);
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             CrossEntropyOptions options) {
   constexpr const char* kOp = "linear_cross_entropy";
-  if (targets.dtype() != int32)
-    throw DTypeError(kOp, fmt::format("{} targets", targets.dtype().name()), "int32 class indices");
-  bool fits = x.rank() == targets.rank() + 1 && x.size(-1) > 0 && weight.rank() == 2 &&
-              x.size(-1) == weight.size(1) && targets.is_contiguous();
-  for (int axis = 0; fits && axis < targets.rank(); ++axis) fits = x.size(axis) == targets.size(axis);
+  const bool fits =
+      targets_fit(kOp, x, targets) && x.size(-1) > 0 && weight.rank() == 2 && x.size(-1) == weight.size(1);
   if (!fits)
     throw ShapeError(kOp,
                      fmt::format("x {}, weight {}, targets {}", to_string(x.shape()),

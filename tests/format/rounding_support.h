@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -37,6 +41,22 @@ inline void expect_same(const std::vector<float>& values, const std::vector<floa
         << i << ": " << std::hexfloat << values[i] << " instead of " << expected[i];
   }
 }
+
+#if defined(__SSE2__)
+// rounded() gives the same values whatever the processor flushes and however it rounds.
+template <class Rounded>
+void expect_the_same_in_any_state(const Rounded& rounded) {
+  const std::vector<float> expected = rounded();
+  const unsigned before = _mm_getcsr();
+  for (const unsigned state :
+       {0x8040u /* flush */, 0x2000u /* down */, 0x4000u /* up */, 0x6000u /* to zero */}) {
+    _mm_setcsr((before & ~0x6000u) | state);
+    const std::vector<float> then = rounded();
+    _mm_setcsr(before);
+    expect_same(then, expected);
+  }
+}
+#endif
 
 template <class Body>
 void on_each_target(const Body& body) {
