@@ -33,5 +33,9 @@ void parallel_for(std::int64_t count, std::int64_t chunk, const Body& body) {
 inline std::int64_t chunk_count(std::int64_t count, std::int64_t chunk) {
   return (count + chunk - 1) / chunk;
 }
+// count, or the next multiple of `unit` above it.
+inline std::int64_t round_up(std::int64_t count, std::int64_t unit) {
+  return chunk_count(count, unit) * unit;
+}
 
 }  // namespace halftone

@@ -19,8 +19,6 @@ namespace {
 constexpr std::int64_t kTile = 4096;  // elements in whole blocks: stays in the first-level caches
 constexpr std::int64_t kUnit = 8;     // tiles that a thread takes at a time
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 // x as a matrix whose rows are summed over, cut into tiles of some rows and some whole blocks of each.
 struct Tiling {
   std::int64_t count, length;       // rows, elements of a row
@@ -49,8 +47,8 @@ struct Tiling {
     }
   }
 
-  std::int64_t spans() const { return (padded + span - 1) / span; }
-  std::int64_t bands() const { return (count + rows - 1) / rows; }
+  std::int64_t spans() const { return chunk_count(padded, span); }
+  std::int64_t bands() const { return chunk_count(count, rows); }
   std::int64_t tiles() const { return bands() * spans(); }
   // The first row of a tile, and the first element of each. Tiles come in the order of memory.
   std::int64_t first(std::int64_t tile) const { return (step == 1 ? tile / spans() : tile % bands()) * rows; }

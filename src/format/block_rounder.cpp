@@ -13,6 +13,7 @@
 #include "format/rounding_simd.h"
 #include "format/rounding_words.h"
 #include "halftone/float_state.h"
+#include "halftone/parallel.h"
 #include "halftone/rounding.h"
 
 namespace halftone {
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::int64_t kMostBlocks = 128;  // at a time
 constexpr std::int64_t kLanes = simd::Blocks::kLanes;
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 RandomWords advanced(RandomWords random, std::int64_t by) {
   random.first += static_cast<std::uint64_t>(by);

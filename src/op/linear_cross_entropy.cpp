@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "halftone/op.h"
+#include "halftone/parallel.h"
 #include "halftone/profile.h"
 #include "op/contraction.h"
 #include "op/cross_entropy.h"
@@ -44,8 +45,8 @@ constexpr RowFormula kRow = row_formula([]<class Real>(const Rows<Real>& r) {
 
 std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t classes) {
   const std::int64_t most = std::max(kLogits / std::max<std::int64_t>(classes, 1), kRows),
-                     chunks = std::max<std::int64_t>((rows + most - 1) / most, 1);
-  return ((rows + chunks - 1) / chunks + kRows - 1) / kRows * kRows;
+                     chunks = std::max<std::int64_t>(chunk_count(rows, most), 1);
+  return round_up(chunk_count(rows, chunks), kRows);
 }
 
 DType wide(const Tensor& x, const Tensor& weight) {

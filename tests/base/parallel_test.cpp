@@ -203,6 +203,15 @@ TEST_F(Parallel, AnExceptionOfAnInnerLoopReachesTheCaller) {
                ShapeError);
 }
 
+TEST_F(Parallel, RoundsUpToWholeUnits) {
+  for (const std::int64_t unit : {1, 3, 64})
+    for (std::int64_t count = 0; count < 200; ++count) {
+      const std::int64_t whole = round_up(count, unit);
+      EXPECT_EQ(whole % unit, 0);
+      EXPECT_TRUE(whole >= count && whole < count + unit) << count << " by " << unit << ": " << whole;
+    }
+}
+
 TEST_F(Parallel, RefusesFewerThanOneThread) {
   EXPECT_THROW(set_thread_count(0), ValueError);
   EXPECT_THROW(set_thread_count(-2), ValueError);

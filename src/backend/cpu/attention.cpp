@@ -33,8 +33,6 @@ constexpr std::int64_t kRows = 128, kKeys = 512;
 // sizes serve every mask, each a primitive of its own, and little is computed that no query sees.
 constexpr std::int64_t kStep = 64;
 
-std::int64_t rounded_up(std::int64_t count, std::int64_t step) { return chunk_count(count, step) * step; }
-
 // A tensor (batch, heads, rows, width) in memory; rows are runs.
 struct Heads {
   Tensor tensor;
@@ -157,7 +155,7 @@ struct Problem {
   void parts(std::int64_t b, std::int64_t row, std::int64_t key, const Body& body) const {
     const std::int64_t end = std::min(row + kRows, queries), most = std::min(kKeys, keys - key);
     const auto seen = [&](std::int64_t query) {
-      return std::clamp<std::int64_t>(rounded_up(sees(b, query) - key, kStep), 0, most);
+      return std::clamp<std::int64_t>(round_up(sees(b, query) - key, kStep), 0, most);
     };
     const std::int64_t step = seen(row) == seen(end - 1) ? kRows : kStep;
     std::array<std::int32_t, kKeys> hidden;
@@ -200,7 +198,7 @@ class Scores {
                std::int64_t keys, const TileOperand& q, const TileOperand& k,
                const std::int32_t* hidden) const {
     const Problem& p = problem_;
-    const std::int64_t stride = rounded_up(count, kLanes);
+    const std::int64_t stride = round_up(count, kLanes);
     p.product(keys, count, p.width, k, q.transposed(), scores_.data, stride, false);
     ScoreTile tile{keys, count, stride, scores_.data, hidden, p.exponent};
     if (!p.drops()) return tile;
@@ -265,7 +263,7 @@ struct Backward {
   const Heads &y, &dy;
   const float* statistics;
   const Result &dq, &dk, &dv;
-  std::int64_t b, group, members = p.heads / p.groups, padded = rounded_up(p.queries, kLanes);
+  std::int64_t b, group, members = p.heads / p.groups, padded = round_up(p.queries, kLanes);
   Scores scores{p};
   Buffer<float> dp{kRows * kKeys}, peaks{members * padded}, totals{members * padded}, dots{members * padded};
   Buffer<Code> probabilities{kRows * kKeys}, ds{kRows * kKeys}, q_rows{kRows * p.width},

@@ -37,7 +37,7 @@ MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) 
   auto cut = [](std::int64_t size, std::int64_t least, std::int64_t step) {
     const auto pieces = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(size / least, 2, 64))));
-    return std::min(size, chunk_count(chunk_count(size, pieces), step) * step);
+    return std::min(size, round_up(chunk_count(size, pieces), step));
   };
   if (columns > 8 * rows || rows < 64) return {rows, cut(columns, 1024, 64)};
   return {cut(rows, 192, 16), columns};

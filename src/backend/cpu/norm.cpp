@@ -154,7 +154,7 @@ struct Run {
     // At most 32 chunks, each with work for some microseconds.
     const std::int64_t least =
         std::max(chunk_count(rows, 32), chunk_count(16384, std::max<std::int64_t>(width, 1)));
-    chunk = chunk_count(std::max<std::int64_t>(least, 1), block) * block;
+    chunk = round_up(std::max<std::int64_t>(least, 1), block);
   }
   std::size_t tile(bool in_place) const { return in_place ? 0 : static_cast<std::size_t>(block * width); }
 
