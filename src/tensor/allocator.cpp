@@ -11,13 +11,19 @@
 
 #include "halftone/profile.h"
 #include "halftone/tensor.h"
+#include "tensor/arena.h"
+#include "tensor/poison.h"
 
 namespace halftone {
 namespace {
 
+using detail::Arena, detail::kAlignment, detail::poison, detail::unpoison;
+
 struct Cache {
   std::mutex mutex;
-  std::unordered_map<std::int64_t, std::vector<std::byte*>> free;
+  std::unordered_map<std::int64_t, std::vector<std::byte*>> free;  // small blocks, by size
+  std::int64_t small = 0;                                          // bytes of small blocks, in use or not
+  Arena arena;                                                     // large ones
   MemoryStats stats;
 };
 
@@ -27,33 +33,25 @@ Cache& cache() {
   return instance;
 }
 
+bool is_large(std::int64_t size) { return size >= detail::kLargeBlock; }
+
+// Poisoned bytes after a large block, which another one may follow.
+std::int64_t red_zone() { return __asan_poison_memory_region == nullptr ? 0 : kAlignment; }
+
 void drop_free_blocks(Cache& c) {
   const profile::Scope giving_back("free", profile::Class::allocator);
   for (auto& [bytes, blocks] : c.free) {
-    for (std::byte* block : blocks) std::free(block);
-    c.stats.reserved -= bytes * static_cast<std::int64_t>(blocks.size());
+    for (std::byte* block : blocks) {
+      unpoison(block, bytes);
+      std::free(block);
+    }
+    c.small -= bytes * static_cast<std::int64_t>(blocks.size());
     blocks.clear();
   }
+  c.arena.give_back();
 }
 
-}  // namespace
-
-namespace detail {
-
-std::int64_t size_class(std::int64_t bytes) {
-  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
-  const std::uint64_t step = std::max<std::uint64_t>(kAlignment, std::bit_floor(size) / 8);
-  return static_cast<std::int64_t>((size + step - 1) / step * step);
-}
-
-std::byte* allocate(std::int64_t bytes) {
-  if (bytes <= 0) return nullptr;
-  const std::int64_t size = size_class(bytes);
-  Cache& c = cache();
-  const std::lock_guard lock(c.mutex);
-  c.stats.in_use += size;
-  c.stats.requested += bytes;
-  c.stats.peak = std::max(c.stats.peak, c.stats.in_use);
+std::byte* small_block(Cache& c, std::int64_t size) {
   auto& blocks = c.free[size];
   if (!blocks.empty()) {
     std::byte* block = blocks.back();
@@ -62,17 +60,41 @@ std::byte* allocate(std::int64_t bytes) {
   }
   const profile::Scope asking("allocate", profile::Class::allocator);
   void* block = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
+  if (block != nullptr) c.small += size;
+  return static_cast<std::byte*>(block);
+}
+
+}  // namespace
+
+namespace detail {
+
+std::int64_t size_class(std::int64_t bytes) {
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
+  const std::uint64_t step =
+      is_large(bytes) ? kAlignment : std::max<std::uint64_t>(kAlignment, std::bit_floor(size) / 8);
+  return static_cast<std::int64_t>((size + step - 1) / step * step);
+}
+
+std::byte* allocate(std::int64_t bytes) {
+  if (bytes <= 0) return nullptr;
+  const std::int64_t size = size_class(bytes);
+  Cache& c = cache();
+  const std::lock_guard lock(c.mutex);
+  const auto attempt = [&] {
+    return is_large(size) ? c.arena.allocate(size + red_zone()) : small_block(c, size);
+  };
+  std::byte* block = attempt();
   if (block == nullptr) {
     drop_free_blocks(c);
-    block = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
+    block = attempt();
   }
-  if (block == nullptr) {
-    c.stats.in_use -= size;
-    c.stats.requested -= bytes;
-    throw std::bad_alloc();
-  }
-  c.stats.reserved += size;
-  return static_cast<std::byte*>(block);
+  if (block == nullptr) throw std::bad_alloc();
+  c.stats.in_use += size;
+  c.stats.requested += bytes;
+  c.stats.peak = std::max(c.stats.peak, c.stats.in_use);
+  poison(block, size + (is_large(size) ? red_zone() : 0));
+  unpoison(block, bytes);
+  return block;
 }
 
 void release(std::byte* block, std::int64_t bytes) noexcept {
@@ -82,7 +104,11 @@ void release(std::byte* block, std::int64_t bytes) noexcept {
   const std::lock_guard lock(c.mutex);
   c.stats.in_use -= size;
   c.stats.requested -= bytes;
-  c.free[size].push_back(block);
+  poison(block, size);
+  if (is_large(size))
+    c.arena.release(block, size + red_zone());
+  else
+    c.free[size].push_back(block);
 }
 
 }  // namespace detail
@@ -90,7 +116,9 @@ void release(std::byte* block, std::int64_t bytes) noexcept {
 MemoryStats memory_stats() {
   Cache& c = cache();
   const std::lock_guard lock(c.mutex);
-  return c.stats;
+  MemoryStats stats = c.stats;
+  stats.reserved = c.small + c.arena.held();
+  return stats;
 }
 
 void reset_peak_memory() {
