@@ -30,8 +30,8 @@ Tensor as_matrix(const Tensor& x) {
   return x.view({rows, x.size(-1)}, {stride, x.strides()[-1]}, x.offset());
 }
 
-// Tiles of whole rows, because oneDNN packs b: each tile packs all of it, so tiles are at least 192 rows (64
-// for the smallest results). Only results much wider than high are cut into columns.
+// The result is cut across its longer side: every tile packs, and decodes if need be, all of the operand that
+// it shares with the others, and that is then the smaller one.
 MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   if (2 * rows * columns * inner < kInlineOperations) return {rows, columns};
   auto cut = [](std::int64_t size, std::int64_t least, std::int64_t step) {
@@ -39,7 +39,7 @@ MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) 
         std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(size / least, 2, 64))));
     return std::min(size, round_up(chunk_count(size, pieces), step));
   };
-  if (columns > 8 * rows || rows < 64) return {rows, cut(columns, 1024, 64)};
+  if (columns > rows || rows < 64) return {rows, cut(columns, 768, 64)};
   return {cut(rows, 192, 16), columns};
 }
 
