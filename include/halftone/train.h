@@ -132,9 +132,9 @@ struct RunRecord {
   std::vector<StepRecord> steps;
   std::vector<EpochRecord> epochs;
   std::vector<SkipRecord> skips;
-  double seconds = 0;              // wall time of this process's part, evaluation included
-  std::int64_t peak_memory = 0;    // bytes of tensors (allocator)
-  std::int64_t peak_resident = 0;  // bytes of the process (VmHWM)
+  double seconds = 0;              // wall time of all parts of the run, evaluation included
+  std::int64_t peak_memory = 0;    // bytes of tensors (allocator), of the largest part
+  std::int64_t peak_resident = 0;  // bytes of the process (VmHWM), of the largest part
   double matmul_gflops_float32 = 0, matmul_gflops_compute = 0;  // measured in this process
   std::int64_t resumed_from = 0;                                // step, 0 if from the start
   bool finished = false;
@@ -162,9 +162,10 @@ struct Progress {
 };
 
 // Trains and evaluates. Writes config.out/state.safetensors every save_every steps, at the end of every epoch
-// and when `stop` becomes true (then returns with finished == false). With config.resume, continues from that
-// file and ends with the bits of an uninterrupted run (same threads); throws ValueError if the file belongs
-// to another configuration.
+// and when `stop` becomes true; then returns with finished == false. So does a run that cannot go on, because
+// its loss is not finite or too many steps in a row were skipped: `failure` says why. With config.resume,
+// continues from that file and ends with the bits of an uninterrupted run (same threads); throws ValueError
+// if the file belongs to another configuration.
 RunRecord run(const Config& config, const std::function<void(const Progress&)>& progress = {},
               const std::atomic<bool>* stop = nullptr);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -10,16 +9,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <limits>
 #include <string_view>
 #include <utility>
 
-#include "halftone/amp.h"
-#include "halftone/tensor.h"
 #include "report/words.h"
-#include "train/machine.h"
-#include "train/version.h"
 
 namespace halftone::cli {
 namespace {
@@ -106,42 +99,6 @@ void ProgressDisplay::show(const train::Progress& progress) {
     fmt::print(stderr, "\r{}{}\033[K", name_, bar_line(progress, width));
     std::fflush(stderr);
   }
-}
-
-PartialRecord::PartialRecord(const train::Config& config) : start_(Clock::now()) {
-  record_.config = config;
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  record_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
-  const bool scaled = amp::find_recipe(config.recipe).scaling != amp::LossScaling::none;
-  scale_ = scaled ? static_cast<float>(train::scaler_options(config).init_scale) : 1.0F;
-}
-
-void PartialRecord::see(const train::Progress& progress) {
-  record_.measure = progress.measure;
-  if (progress.finished_epoch) {
-    record_.epochs.push_back(*progress.finished_epoch);
-    return;
-  }
-  if (record_.steps.empty() && progress.step > 1) {  // resumed: what came before is not known here
-    record_.resumed_from = progress.step - 1;
-    record_.steps.assign(static_cast<std::size_t>(progress.step - 1),
-                         {std::numeric_limits<float>::quiet_NaN(), scale_, true});
-  }
-  const bool applied = progress.skips == static_cast<std::int64_t>(record_.skips.size());
-  if (!applied) record_.skips.resize(static_cast<std::size_t>(progress.skips), {progress.step, scale_, ""});
-  record_.steps.push_back({progress.loss, scale_, applied});
-  scale_ = progress.scale;
-}
-
-train::RunRecord PartialRecord::failed(const std::string& failure) const {
-  train::RunRecord record = record_;
-  record.failure = failure;
-  record.version = train::kVersion;
-  record.machine = train::describe_machine();
-  record.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  record.peak_memory = memory_stats().peak;
-  record.peak_resident = train::peak_resident_bytes();
-  return record;
 }
 
 const std::atomic<bool>& stop_requested() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a person sees while a run goes on, on standard error: a bar that moves if it is a terminal, else a
-// line per epoch. And what a record can say about a run that threw before it could return one.
+// line per epoch.
 #pragma once
 
 #include <atomic>
@@ -32,20 +32,6 @@ class ProgressDisplay {
 std::string epoch_line(const train::Progress& progress);
 // The bar, at most `width` columns wide.
 std::string bar_line(const train::Progress& progress, int width);
-
-// Keeps what progress() told, for the record of a run that ends in an exception.
-class PartialRecord {
- public:
-  explicit PartialRecord(const train::Config& config);
-  void see(const train::Progress& progress);
-  bool empty() const { return record_.steps.empty(); }
-  train::RunRecord failed(const std::string& failure) const;
-
- private:
-  train::RunRecord record_;
-  std::chrono::steady_clock::time_point start_;
-  float scale_ = 1;
-};
 
 // Becomes true at the first SIGINT or SIGTERM. The second one ends the process as if nobody had asked.
 const std::atomic<bool>& stop_requested();

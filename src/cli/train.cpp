@@ -8,13 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "cli/command.h"
 #include "cli/config_options.h"
-#include "cli/progress.h"
 #include "cli/run_folder.h"
-#include "halftone/error.h"
 #include "halftone/report.h"
 #include "report/words.h"
 
@@ -32,57 +29,17 @@ constexpr const char* kExamples =
     "  halftone train --config my.toml --seed 2                  options win over the file\n"
     "Ctrl-C saves the run's state before it ends.";
 
-void choose_folder(train::Config& config) {
-  if (config.resume && config.out.empty()) {
-    config.out = newest_run(run_stem(config));
-    if (config.out.empty())
-      throw FileError("runs/" + run_stem(config), "no run to resume", "",
-                      "--out with the run's folder, or starting one without --resume");
-    fmt::print(stderr, "Resuming {}.\n", config.out.string());
-  } else if (config.out.empty()) {
-    config.out = fresh_folder(run_stem(config));
-  } else if (!config.resume) {
-    refuse_to_overwrite(config.out);
-  }
-}
-
-train::RunRecord run_with_progress(const train::Config& config) {
-  ProgressDisplay display;
-  PartialRecord partial(config);
-  try {
-    return train::run(
-        config,
-        [&](const train::Progress& progress) {
-          partial.see(progress);
-          display.show(progress);
-        },
-        &stop_requested());
-  } catch (const NonFiniteError& error) {
-    display.clear();
-    if (!partial.empty()) {
-      report::write(partial.failed(error.what()), config.out);
-      fmt::print(stderr, "What happened until then is in {}.\n", (config.out / "report.html").string());
-    }
-    throw;
-  }
-}
-
 void train_command(const ConfigOptions& options) {
   train::Config config = options.config();
   check_usage(config);
-  choose_folder(config);
-  const bool new_folder = !std::filesystem::exists(config.out);
-  const auto record = [&] {
-    try {
-      return run_with_progress(config);
-    } catch (...) {  // leave nothing behind if nothing was written
-      std::error_code ignored;
-      if (new_folder) std::filesystem::remove(config.out, ignored);  // removes an empty folder only
-      throw;
-    }
-  }();
-  report::write(record, config.out);
-  fmt::print("{}", report::to_text(record, config.out / "report.html"));
+  config.out = choose_folder(config.out, config.resume, run_stem(config), train::state_file("").string());
+  const train::RunRecord record = train_in_folder(config);
+  const std::filesystem::path page = config.out / "report.html";
+  if (!record.failure.empty()) {
+    fmt::print(stderr, "halftone: {}\nWhat happened until then is in {}.\n", record.failure, page.string());
+    throw CLI::RuntimeError(1);
+  }
+  fmt::print("{}", report::to_text(record, page));
   if (record.finished) return;
   std::fflush(stdout);
   fmt::print(

@@ -57,8 +57,9 @@ std::string head(const train::RunRecord& record) {
         plural(static_cast<std::int64_t>(record.steps.size()), "step"));
   if (record.resumed_from > 0)
     out += fmt::format(
-        "<p class=\"note\">Resumed from step {}: time, memory and {}/s are of the part since then.</p>\n",
-        count(record.resumed_from), record.measure.unit);
+        "<p class=\"note\">Resumed from step {}. Time is of all parts of the run, memory of the largest."
+        "</p>\n",
+        count(record.resumed_from));
   const double speed = per_second(record);
   out += tiles(
       {{record.epochs.empty() ? "–" : score_text(record.measure, record.score()), score_name(record.measure)},

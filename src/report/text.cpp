@@ -68,8 +68,7 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
   out += line("Recipe", config.recipe + ": " + recipe_words(config.recipe));
   out += line("Result", result(record));
   out += line("Run", state(record));
-  out += line("Time", duration(record.seconds) + ", evaluation included" +
-                          (record.resumed_from > 0 ? ", since it was resumed" : ""));
+  out += line("Time", duration(record.seconds) + ", evaluation included");
   out += line(
       "Speed",
       (speed > 0 ? decimals(speed, 0) + " " + record.measure.unit + "/s in training" + roofline_words(record)

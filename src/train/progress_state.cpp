@@ -209,8 +209,11 @@ State pack(const RunParts& parts) {
       {"scaler", scaler_json(parts.scaler.state())},
       {"random_index", thread_state().random_index},
       {"epoch_seconds", parts.epoch_seconds},
-      {"started",
-       parts.record.started}}.dump();
+      {"started", parts.record.started},
+      {"seconds", parts.record.seconds},
+      {"peak_memory", parts.record.peak_memory},
+      {"peak_resident",
+       parts.record.peak_resident}}.dump();
   for (const Parameter& tensor : parts.parameters)
     state.tensors.push_back({"model." + tensor.name, tensor.value});
   for (const Parameter& tensor : parts.buffers)
@@ -244,6 +247,9 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
     const auto random_index = progress.at("random_index").get<std::uint64_t>();
     const auto epoch_seconds = progress.at("epoch_seconds").get<double>();
     const auto started = progress.at("started").get<std::string>();
+    const double seconds = progress.value("seconds", 0.0);  // older files do not say what the run has cost
+    const auto peak_memory = progress.value<std::int64_t>("peak_memory", 0);
+    const auto peak_resident = progress.value<std::int64_t>("peak_resident", 0);
     std::vector<SkipRecord> skips;
     for (const Json& skip : from.json("skips"))
       skips.push_back({skip.at("step").get<std::int64_t>(), skip.at("scale").get<float>(),
@@ -258,6 +264,9 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
     thread_state().random_index = random_index;
     parts.epoch_seconds = epoch_seconds;
     parts.record.started = started;
+    parts.record.seconds = seconds;
+    parts.record.peak_memory = peak_memory;
+    parts.record.peak_resident = peak_resident;
     parts.record.steps = std::move(steps);
     parts.record.epochs = std::move(epochs);
     parts.record.skips = std::move(skips);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 
+#include "halftone/error.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"
 #include "halftone/parallel.h"
@@ -149,13 +150,17 @@ class Run {
       resume();
     else
       save();  // from now on the run can be resumed, whatever happens to the process
-    while (static_cast<int>(record_.epochs.size()) < epochs_)
-      if (!train_epoch() || !evaluate()) {
-        save();
-        return finish();
-      }
-    record_.finished = true;
-    return finish();
+    try {
+      const auto finished = [&] { return static_cast<int>(record_.epochs.size()) == epochs_; };
+      bool going_on = true;
+      while (going_on && !finished()) going_on = train_epoch() && evaluate();
+      record_.finished = finished();
+      if (!record_.finished) save();
+    } catch (const NonFiniteError& error) {  // the last state file stays: of weights that could go on
+      record_.failure = error.what();
+    }
+    count_costs();
+    return std::move(record_);
   }
 
  private:
@@ -295,7 +300,15 @@ class Run {
             epoch_seconds_,      epochs_};
   }
 
+  // What the run has cost so far, in this process and in those that it was resumed from.
+  void count_costs() {
+    record_.seconds = seconds_before_ + seconds_since(start_);
+    record_.peak_memory = std::max(record_.peak_memory, memory_stats().peak);
+    record_.peak_resident = std::max(record_.peak_resident, peak_resident_bytes());
+  }
+
   void save() {
+    count_costs();
     if (!config_.out.empty()) save_state(state_file(config_.out), pack(parts()));
   }
 
@@ -308,13 +321,7 @@ class Run {
       throw FileError(file.string(), fmt::format("{} steps in {} epochs", done(), epochs),
                       fmt::format("{} steps per epoch", steps_per_epoch_));
     record_.resumed_from = done();
-  }
-
-  RunRecord finish() {
-    record_.seconds = seconds_since(start_);
-    record_.peak_memory = memory_stats().peak;
-    record_.peak_resident = peak_resident_bytes();
-    return std::move(record_);
+    seconds_before_ = record_.seconds;
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -332,6 +339,7 @@ class Run {
   RunRecord record_;
   // Training only: neither evaluation nor the writing of state files.
   double epoch_seconds_ = 0, trained_seconds_ = 0, evaluation_seconds_ = 0;
+  double seconds_before_ = 0;  // of the processes that this run was resumed from
   std::int64_t trained_units_ = 0;
 };
 

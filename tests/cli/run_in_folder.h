@@ -4,13 +4,19 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cli/run_command.h"
 #include "halftone/data.h"
@@ -55,6 +61,26 @@ class RunInFolder : public testing::Test {
   static Streams run_apart(const std::string& arguments) {
     const int code = run_command(arguments + " >stdout.txt 2>stderr.txt #").code;
     return {code, read_file("stdout.txt"), read_file("stderr.txt")};
+  }
+
+  // Starts the command without a shell in between, so that signals reach it, and sends it SIGTERM when its
+  // standard error holds `words`. Its exit code; what it wrote is in stdout.txt and stderr.txt.
+  static int stopped_when(const std::vector<std::string>& arguments, const std::string& words) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      std::vector<char*> argv = {const_cast<char*>(HALFTONE_COMMAND)};
+      for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+      argv.push_back(nullptr);
+      if (!std::freopen("stdout.txt", "w", stdout) || !std::freopen("stderr.txt", "w", stderr)) ::_exit(126);
+      ::execv(HALFTONE_COMMAND, argv.data());
+      ::_exit(127);
+    }
+    for (int i = 0; i < 3000 && read_file("stderr.txt").find(words) == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(::kill(child, SIGTERM), 0);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
  private:

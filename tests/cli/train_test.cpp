@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "cli/run_in_folder.h"
 
@@ -82,18 +78,6 @@ TEST_F(Train, ALossThatIsNotFiniteFailsAndTheRecordSaysSo) {
   EXPECT_NE(read_file("a/report.html").find("<h1>The training in float16 failed</h1>"), std::string::npos);
 }
 
-// Starts the command without a shell in between, so that signals reach it.
-pid_t start(const std::vector<std::string>& arguments) {
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  std::vector<char*> argv = {const_cast<char*>(HALFTONE_COMMAND)};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  if (!std::freopen("stdout.txt", "w", stdout) || !std::freopen("stderr.txt", "w", stderr)) ::_exit(126);
-  ::execv(HALFTONE_COMMAND, argv.data());
-  ::_exit(127);
-}
-
 TEST_F(Train, ASignalSavesTheRunAndResumingEndsWithTheBitsOfAnUninterruptedOne) {
   const std::vector<std::string> run = {"train",  "fashion-mnist", "--model",   "mlp",      "--limit",
                                         "512",    "--batch",       "16",        "--epochs", "36",
@@ -102,14 +86,7 @@ TEST_F(Train, ASignalSavesTheRunAndResumingEndsWithTheBitsOfAnUninterruptedOne) 
   for (const std::string& word : run) line += word + " ";
   ASSERT_EQ(run_command(line + "--out whole").code, 0);
 
-  const pid_t child = start(run);
-  for (int i = 0; i < 3000 && read_file("stderr.txt").find("epoch 1 ") == std::string::npos; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ASSERT_EQ(::kill(child, SIGTERM), 0);
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_EQ(stopped_when(run, "epoch 1 "), 1);
   const std::string error = read_file("stderr.txt");
   EXPECT_NE(error.find("the state is saved. To continue:\n  halftone train fashion-mnist"), std::string::npos)
       << error;
