@@ -19,9 +19,10 @@ struct LlamaOptions {
                          // multiple of 32
   int head_width = 0;    // 0: width / heads
   double epsilon = 1e-6;
-  double rope_theta = 10000;    // base of the rotary positions
-  bool tied = false;            // the embedding of the tokens is the head, too
-  bool checkpoint = false;      // blocks keep only their inputs and are computed again by backward
+  double rope_theta = 10000;        // base of the rotary positions
+  RotaryScaling rope_scaling = {};  // of their rates
+  bool tied = false;                // the embedding of the tokens is the head, too
+  bool checkpoint = false;          // blocks keep only their inputs and are computed again by backward
   LlamaOptions filled() const;  // with what 0 stands for. Throws ValueError naming the option that can not be
 };
 
@@ -38,6 +39,7 @@ struct LlamaAttention {
   nn::Linear q_proj, k_proj, v_proj, o_proj;
   int heads, kv_heads, head_width;
   double rope_theta;
+  RotaryScaling rope_scaling;
   explicit LlamaAttention(const LlamaOptions& options);
   // With a cache: for tokens that follow those in it, as block number `block`.
   Tensor operator()(const Tensor& x, KeyValueCache* cache = nullptr, std::size_t block = 0) const;

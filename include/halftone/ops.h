@@ -92,9 +92,23 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 // (batch, context, heads head_width).
 Tensor self_attention(const Tensor& qkv, int heads, const AttentionOptions& options = {});
 
+// Slower turns, for contexts longer than the one a model was made for. The rate of a pair is divided by
+// `factor`: of all pairs (position interpolation, Chen et al. 2023), or, with an original_context, as
+// Llama 3.1 does: a pair that turns at most low_frequency times within it is slowed down, one that turns at
+// least high_frequency times is not, and rates in between pass over linearly.
+struct RotaryScaling {
+  double factor = 1;
+  std::int64_t original_context = 0;  // in tokens
+  double low_frequency = 1, high_frequency = 4;
+  bool operator==(const RotaryScaling&) const = default;
+  bool valid() const { return factor > 0 && original_context >= 0 && low_frequency < high_frequency; }
+};
+
 // Rotary positions (Su et al. 2021) for x (.., positions, width): element i of the first half of a row turns
-// with element i of the second by (first_position + position) / base^(2 i / width).
-Tensor rotary(const Tensor& x, double base = 10000, std::int64_t first_position = 0);
+// with element i of the second by (first_position + position) rate, rate = base^(-2 i / width) or what the
+// scaling makes of it.
+Tensor rotary(const Tensor& x, double base = 10000, std::int64_t first_position = 0,
+              const RotaryScaling& scaling = {});
 
 // Pooling windows of size x size, moved by the same; sizes must divide.
 Tensor max_pool2d(const Tensor& image, int size);

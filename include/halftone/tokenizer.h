@@ -29,8 +29,9 @@ class Tokenizer {
   // vocabulary has that size or no pair is left. Throws ValueError for a vocabulary below 256.
   static Tokenizer train_bpe(std::string_view text, std::int64_t vocabulary);
 
-  // Reads a tokenizer.json with a BPE model: GPT-2's, Llama 3's and Llama 2's kinds. Throws FileError if it
-  // is malformed, Unsupported if it has a part that would change ids and that is not known here.
+  // Reads a tokenizer.json with a BPE model: GPT-2's, Llama 3's and Llama 2's kinds, old and new. Throws
+  // FileError if it is malformed, Unsupported if it has a part that would change ids and that is not known
+  // here.
   static Tokenizer load(const std::filesystem::path& file);
 
   // Writes a tokenizer.json that load and `tokenizers` read.

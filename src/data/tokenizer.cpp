@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -47,26 +48,41 @@ class Encoder {
         text, model_.raw_added,
         [&](std::string_view part) {
           const std::string normal = normalize(model_, part);
+          const bool at_start = part.data() == text.data();
           take_out(
-              normal, model_.normalized_added, [&](std::string_view rest) { split(rest, 0); }, token);
+              normal, model_.normalized_added,
+              [&](std::string_view rest) { split(rest, 0, at_start && rest.data() == normal.data()); },
+              token);
         },
         token);
     return std::move(ids_);
   }
 
  private:
-  void split(std::string_view text, std::size_t step) {
+  // at_start: of the whole text.
+  void split(std::string_view text, std::size_t step, bool at_start) {
     if (step == model_.splits.size()) return piece(text);
     const SplitStep& how = model_.splits[step];
-    std::string with_space;
-    if (how.add_prefix_space && !text.starts_with(' ')) {
-      with_space = ' ';
-      with_space += text;
-      text = with_space;
-    }
+    const bool prefixed =
+        how.prefix == SplitStep::Prefix::always || (how.prefix == SplitStep::Prefix::first && at_start);
+    std::string spaced;
+    if (how.space != " ") text = spaced = replace_all(text, " ", how.space);
+    if (prefixed && !text.starts_with(how.space)) text = spaced = how.space + std::string(text);
     std::vector<std::string_view> pieces;
-    how.regex.split(text, pieces);
-    for (const std::string_view part : pieces) split(part, step + 1);
+    if (how.cut_before_space)
+      cut_before(text, how.space, pieces);
+    else
+      how.regex.split(text, pieces);
+    for (const std::string_view part : pieces) split(part, step + 1, at_start && part.data() == text.data());
+  }
+
+  static void cut_before(std::string_view text, std::string_view mark,
+                         std::vector<std::string_view>& pieces) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(mark, 1), text.size());
+      pieces.push_back(text.substr(0, end));
+      text.remove_prefix(end);
+    }
   }
 
   void piece(std::string_view text) {
@@ -137,7 +153,7 @@ std::string Tokenizer::bytes(std::int32_t id) const {
                      fmt::format("an id below {} that has a token", vocabulary()));
   const std::string& token = model_->tokens[at];
   if (model_->is_added[at] || model_->byte_level) return token;
-  if (model_->byte_fallback && token.size() == 6 && token.starts_with("<0x") && token.back() == '>' &&
+  if (model_->decodes_fallback && token.size() == 6 && token.starts_with("<0x") && token.back() == '>' &&
       token.find_first_not_of("0123456789ABCDEF", 3) == 5)
     return std::string(1, static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16)));
   std::string text = token;
@@ -148,6 +164,11 @@ std::string Tokenizer::bytes(std::int32_t id) const {
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) text += bytes(id);
+  if (!ids.empty() && !model_->drop.empty()) {
+    const std::string& first = model_->tokens[static_cast<std::size_t>(ids[0])];
+    if (first.find(model_->drop) != first.npos)
+      text.replace(0, bytes(ids[0]).size(), replace_all(first, model_->drop, ""));
+  }
   for (std::size_t i = 0; i < model_->strip_start && text.starts_with(model_->strip); ++i)
     text.erase(0, model_->strip.size());
   return text;

@@ -184,18 +184,38 @@ class Reader {
     }
   }
 
+  // Of a Metaspace, in files of today and of before prepend_scheme.
+  std::string metaspace(const Json& step) const {
+    auto space = step.at(step.contains("replacement") ? "replacement" : "str_rep").get<std::string>();
+    if (space.empty()) fail("a Metaspace of nothing", "a character");
+    return space;
+  }
+  SplitStep::Prefix prefix_scheme(const Json& step) const {
+    const bool prefixed = step.value("add_prefix_space", true);
+    const auto scheme = step.value("prepend_scheme", std::string(prefixed ? "always" : "never"));
+    if (scheme == "always") return SplitStep::Prefix::always;
+    if (scheme == "first") return SplitStep::Prefix::first;
+    if (scheme != "never") fail("the prepend_scheme " + scheme, "always, first or never");
+    return SplitStep::Prefix::none;
+  }
+
   void pre_tokenizer(const Json& step) {
     const auto type = step.at("type").get<std::string>();
     if (model_.byte_level) unsupported(type + " after ByteLevel", "ByteLevel as the last step");
     if (type == "ByteLevel") {
       model_.byte_level = true;
-      model_.splits.push_back({step.value("use_regex", true) ? Regex(kGpt2Pattern) : Regex(),
-                               step.value("add_prefix_space", true)});
+      model_.splits.push_back({.regex = step.value("use_regex", true) ? Regex(kGpt2Pattern) : Regex(),
+                               .prefix = step.value("add_prefix_space", true) ? SplitStep::Prefix::always
+                                                                              : SplitStep::Prefix::none});
+    } else if (type == "Metaspace") {
+      model_.splits.push_back({.space = metaspace(step),
+                               .prefix = prefix_scheme(step),
+                               .cut_before_space = step.value("split", true)});
     } else if (type == "Split" && step.at("behavior") == "Isolated" && !step.value("invert", false) &&
                step.at("pattern").contains("Regex")) {
-      model_.splits.push_back({Regex(step.at("pattern").at("Regex").get<std::string>()), false});
+      model_.splits.push_back({.regex = Regex(step.at("pattern").at("Regex").get<std::string>())});
     } else {
-      unsupported("the pre_tokenizer " + step.dump(), "ByteLevel, or Split by a Regex, Isolated");
+      unsupported("the pre_tokenizer " + step.dump(), "ByteLevel, Metaspace, or Split by a Regex, Isolated");
     }
   }
 
@@ -205,13 +225,20 @@ class Reader {
       decodes_bytes_ = true;
     } else if (type == "Replace") {
       model_.put_back.push_back(replacement(step));
+    } else if (type == "Metaspace") {
+      const std::string space = metaspace(step);
+      model_.put_back.emplace_back(space, " ");
+      if (prefix_scheme(step) != SplitStep::Prefix::none) model_.drop = space;
     } else if (type == "Strip" && step.value("stop", 0) == 0 && model_.strip.empty()) {
       model_.strip = step.at("content").get<std::string>();
       const auto start = step.at("start").get<std::int64_t>();
       if (model_.strip.empty() || start < 0) fail("a Strip of nothing", "a character and how often");
       model_.strip_start = static_cast<std::size_t>(start);
-    } else if (type != "ByteFallback" && type != "Fuse") {
-      unsupported("the decoder " + type, "ByteLevel, Replace, ByteFallback, Fuse and Strip at the start");
+    } else if (type == "ByteFallback") {
+      model_.decodes_fallback = true;
+    } else if (type != "Fuse") {
+      unsupported("the decoder " + type,
+                  "ByteLevel, Metaspace, Replace, ByteFallback, Fuse and Strip at the start");
     }
   }
 

@@ -25,8 +25,11 @@ struct AddedToken {
 };
 
 struct SplitStep {
-  Regex regex;
-  bool add_prefix_space = false;
+  enum class Prefix { none, first, always };  // first: at the beginning of the whole text only
+  Regex regex = {};
+  std::string space = " ";        // what spaces are replaced by
+  Prefix prefix = Prefix::none;   // `space` goes before a text that does not begin with it
+  bool cut_before_space = false;  // instead of by the regular expression
 };
 
 struct TokenizerModel {
@@ -48,6 +51,8 @@ struct TokenizerModel {
   std::vector<std::pair<std::string, std::string>> put_back;  // decoder: Replace
   std::string strip;                                          // decoder: Strip, this character
   std::size_t strip_start = 0;                                // so often at the start
+  std::string drop;                                           // decoder: not in the first token
+  bool decodes_fallback = false;                              // decoder: tokens that name bytes are bytes
 };
 
 inline std::uint64_t pair_key(std::int32_t left, std::int32_t right) {

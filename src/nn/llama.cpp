@@ -25,6 +25,8 @@ LlamaOptions LlamaOptions::filled() const {
   check.size("vocabulary", o.vocabulary), check.size("context", o.context), check.size("width", o.width);
   check.size("layers", o.layers), check.size("heads", o.heads);
   check.positive("epsilon", o.epsilon), check.positive("rope_theta", o.rope_theta);
+  check.require(o.rope_scaling.valid(), "rope_scaling by", o.rope_scaling.factor,
+                "a positive factor, and frequencies in ascending order");
   if (o.kv_heads == 0) o.kv_heads = o.heads;
   check.size("kv_heads", o.kv_heads);
   check.divides("kv_heads", o.kv_heads, "heads", o.heads);
@@ -52,12 +54,13 @@ LlamaAttention::LlamaAttention(const LlamaOptions& o)
       heads(o.heads),
       kv_heads(o.kv_heads),
       head_width(o.head_width),
-      rope_theta(o.rope_theta) {}
+      rope_theta(o.rope_theta),
+      rope_scaling(o.rope_scaling) {}
 
 Tensor LlamaAttention::operator()(const Tensor& x, KeyValueCache* cache, std::size_t block) const {
   const std::int64_t first = cache != nullptr ? cache->size() : 0;
-  const Tensor q = rotary(split_heads(q_proj(x), heads), rope_theta, first);
-  Tensor k = rotary(split_heads(k_proj(x), kv_heads), rope_theta, first);
+  const Tensor q = rotary(split_heads(q_proj(x), heads), rope_theta, first, rope_scaling);
+  Tensor k = rotary(split_heads(k_proj(x), kv_heads), rope_theta, first, rope_scaling);
   Tensor v = split_heads(v_proj(x), kv_heads);
   if (cache != nullptr) std::tie(k, v) = cache->append(block, k, v);
   return o_proj(merge_heads(attention(q, k, v, {.causal = true})));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // rotary (Su et al. 2021): the two halves of a head, x = (a, b), turned by the angle of their position:
-//   y = (a cos - b sin, b cos + a sin),  angle = position / base^(2 i / width), i the index within a half.
+//   y = (a cos - b sin, b cos + a sin),  angle = position rate_i, i the index within a half.
 // This is the pairing of Llama's published weights (element i with element i + width / 2). The gradient turns
 // back. Angles are formed in double, so that far positions lose nothing, and kept for the next call. The
 // formula below is the definition; a backend may have a kernel ("rotary"). Results lie in memory as x does.
@@ -20,7 +20,7 @@ namespace halftone {
 namespace {
 
 struct Options {
-  double base;
+  TurnRates rates;
   std::int64_t first;
   double direction;  // -1 turns back
 };
@@ -40,7 +40,7 @@ constexpr RowFormula kTurn = row_formula([]<class Real>(const Rows<Real>& r) {
 void turn(const Backend& backend, const Tensor& x, const Options& options, double direction,
           const Tensor& y) {
   const DType real = x.dtype() == float64 || y.dtype() == float64 ? float64 : float32;
-  const Tensor table = angles(options.base, options.first, x.size(-2), x.size(-1), real);
+  const Tensor table = angles(options.rates, options.first, x.size(-2), x.size(-1), real);
   const RotaryKernelOptions turned{direction * options.direction};
   if (const Kernel fused = real == float32 ? backend.find("rotary") : nullptr; fused != nullptr) {
     const Tensor in[] = {x, table};
@@ -74,9 +74,10 @@ const Op rotary_op{
         },
     .examples =
         [] {
-          return std::vector<Example>{{{{{2, 2, 5, 6}}}, Options{10000, 0, 1}},
-                                      {{{{2, 3, 4, 40}}}, Options{10000, 3, 1}},
-                                      {{{{3, 4}}}, Options{100, 7, 1}}};
+          return std::vector<Example>{
+              {{{{2, 2, 5, 6}}}, Options{{10000}, 0, 1}},
+              {{{{2, 3, 4, 40}}}, Options{{10000, {.factor = 4, .original_context = 16}}, 3, 1}},
+              {{{{3, 4}}}, Options{{100, {.factor = 2}}, 7, 1}}};
         },
     .differentiate =
         [](const DifferentiateCall& call) {
@@ -89,13 +90,19 @@ const Register registered(rotary_op);
 
 }  // namespace
 
-Tensor rotary(const Tensor& x, double base, std::int64_t first_position) {
+Tensor rotary(const Tensor& x, double base, std::int64_t first_position, const RotaryScaling& scaling) {
   if (x.rank() < 2 || x.size(-1) % 2 != 0)
     throw ShapeError("rotary", to_string(x.shape()), "(.., positions, width) of even width");
   if (!(base > 0) || first_position < 0)
     throw ValueError("rotary", fmt::format("base {} and first position {}", base, first_position),
                      "a positive base and a position from 0");
-  return apply(rotary_op, {x}, Options{base, first_position, 1});
+  if (!scaling.valid())
+    throw ValueError(
+        "rotary",
+        fmt::format("scaling by {} from a context of {} with frequencies {} and {}", scaling.factor,
+                    scaling.original_context, scaling.low_frequency, scaling.high_frequency),
+        "a positive factor, a context from 0, and frequencies in ascending order");
+  return apply(rotary_op, {x}, Options{{base, scaling}, first_position, 1});
 }
 
 }  // namespace halftone

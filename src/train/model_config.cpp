@@ -86,16 +86,37 @@ Options checked(const Fields& fields, const Options& options) {
   }
 }
 
-double rope_theta(const Fields& fields) {
-  constexpr const char* kScaled = "rope_type \"default\": scaled rotary positions are not supported";
+// Where transformers 4 and 5 have it.
+void read_rope(const Fields& fields, LlamaOptions& o) {
+  o.rope_theta = fields.number("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (!fields.has(key)) continue;
     const Json& rope = fields[key];
-    const char* type = rope.is_object() && rope.contains("type") ? "type" : "rope_type";
-    if (!rope.is_object() || (rope.contains(type) && rope[type] != "default")) fields.fail_at(key, kScaled);
-    if (rope.contains("rope_theta")) return fields.number_in(rope, "rope_theta", 10000);
+    const char* type_key = rope.is_object() && rope.contains("type") ? "type" : "rope_type";
+    const Json type = rope.is_object() ? rope.value(type_key, Json("default")) : Json();
+    if (type != "default" && type != "linear" && type != "llama3")
+      fields.fail_at(key, "an object of rope_type \"default\", \"linear\" or \"llama3\"");
+    o.rope_theta = fields.number_in(rope, "rope_theta", o.rope_theta);
+    if (type == "default") continue;
+    o.rope_scaling.factor = fields.number_in(rope, "factor", 1);
+    if (type == "linear") continue;
+    const double context = fields.number_in(rope, "original_max_position_embeddings", o.context);
+    if (!(context >= 1 && context <= std::numeric_limits<int>::max()))
+      fields.fail_at(key, "an original_max_position_embeddings of at least 1");
+    o.rope_scaling.original_context = static_cast<std::int64_t>(context);
+    o.rope_scaling.low_frequency = fields.number_in(rope, "low_freq_factor", 1);
+    o.rope_scaling.high_frequency = fields.number_in(rope, "high_freq_factor", 4);
   }
-  return fields.number("rope_theta", 10000);
+}
+
+Json rope_scaling_json(const RotaryScaling& scaling) {
+  if (scaling.original_context == 0)
+    return scaling.factor == 1 ? Json(nullptr) : Json{{"rope_type", "linear"}, {"factor", scaling.factor}};
+  return {{"rope_type", "llama3"},
+          {"factor", scaling.factor},
+          {"low_freq_factor", scaling.low_frequency},
+          {"high_freq_factor", scaling.high_frequency},
+          {"original_max_position_embeddings", scaling.original_context}};
 }
 
 BertHead bert_head(const Fields& fields) {
@@ -170,7 +191,7 @@ LlamaOptions llama_options(const std::filesystem::path& folder) {
   o.intermediate = fields.integer("intermediate_size", 11008);
   o.head_width = fields.integer("head_dim", 0);
   o.epsilon = fields.number("rms_norm_eps", 1e-6);
-  o.rope_theta = rope_theta(fields);
+  read_rope(fields, o);
   o.tied = fields.boolean("tie_word_embeddings", false);
   return checked(fields, o);
 }
@@ -232,6 +253,7 @@ void write_config(const LlamaOptions& given, DType dtype, const std::filesystem:
                {"hidden_act", "silu"},
                {"rms_norm_eps", o.epsilon},
                {"rope_theta", o.rope_theta},
+               {"rope_scaling", rope_scaling_json(o.rope_scaling)},
                {"attention_bias", false},
                {"mlp_bias", false},
                {"bos_token_id", nullptr},

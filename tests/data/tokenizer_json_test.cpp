@@ -59,6 +59,11 @@ TEST(TokenizerJson, SaysWhatIsWrong) {
   EXPECT_THAT(refusal<FileError>("/model", nullptr), HasSubstr("expected a tokenizer.json"));
   EXPECT_THAT(refusal<Unsupported>("/model/type", "WordPiece"), HasSubstr("expected BPE"));
   EXPECT_THAT(refusal<Unsupported>("/normalizer", {{"type", "NFC"}}), HasSubstr("the normalizer NFC"));
+  EXPECT_THAT(refusal<FileError>("/pre_tokenizer", {{"type", "Metaspace"}, {"replacement", ""}}),
+              HasSubstr("a Metaspace of nothing"));
+  EXPECT_THAT(refusal<FileError>("/pre_tokenizer",
+                                 {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "last"}}),
+              HasSubstr("the prepend_scheme last; expected always, first or never"));
   EXPECT_THAT(refusal<Unsupported>("/model/dropout", 0.1), HasSubstr("dropout"));
   EXPECT_THAT(refusal<Unsupported>("/added_tokens/0/lstrip", true), HasSubstr("'<e>' with lstrip"));
   EXPECT_THAT(message_of<FileError>([] { Tokenizer::load("/nonexistent/t.json"); }),

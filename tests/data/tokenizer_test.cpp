@@ -54,7 +54,8 @@ TEST_P(Fixture, SavesWhatItLoaded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixture,
-                         ::testing::Values("gpt2", "gpt2_space", "llama3", "llama2", "llama2_normalized"));
+                         ::testing::Values("gpt2", "gpt2_space", "llama3", "llama2", "llama2_normalized",
+                                           "metaspace_first", "metaspace_always", "metaspace_never"));
 
 TEST(Tokenizer, BytesAreTheirOwnIds) {
   const Tokenizer tokenizer;

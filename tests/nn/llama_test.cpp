@@ -81,6 +81,8 @@ TEST(Llama, OptionsAndTokensAreChecked) {
   refused([](LlamaOptions& o) { o.head_width = 3; });
   refused([](LlamaOptions& o) { o.heads = 8; });  // heads of width 1
   refused([](LlamaOptions& o) { o.rope_theta = 0; });
+  refused([](LlamaOptions& o) { o.rope_scaling.factor = 0; });
+  refused([](LlamaOptions& o) { o.rope_scaling.low_frequency = 4; });
   refused([](LlamaOptions& o) { o.context = -1; });
   EXPECT_THROW(Llama{tiny()}(random_tokens({1, 7}, 7)), ShapeError);
 }

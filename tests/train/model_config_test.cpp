@@ -72,11 +72,13 @@ TEST_F(ModelConfig, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.attention_dropout, 0.125);
 
   LlamaOptions llama{.vocabulary = 5, .context = 7, .width = 12, .layers = 3, .heads = 6, .kv_heads = 3};
+  llama.rope_scaling = {.factor = 2, .original_context = 6, .low_frequency = 0.5, .high_frequency = 3};
   llama.rope_theta = 5e5, llama.tied = true, llama.head_width = 4, llama.intermediate = 31;
   write_config(llama, float32, scratch.path());
   const LlamaOptions l = llama_options(scratch.path());
   EXPECT_EQ(l.kv_heads, 3);
   EXPECT_EQ(l.rope_theta, 5e5);
+  EXPECT_EQ(l.rope_scaling, llama.rope_scaling);
   EXPECT_EQ(l.head_width, 4);
   EXPECT_EQ(l.intermediate, 31);
   EXPECT_TRUE(l.tied);
@@ -99,10 +101,24 @@ TEST_F(ModelConfig, ScaledRotaryPositionsAndOldPlacesOfTheirBase) {
   EXPECT_EQ(llama_options(scratch.path()).rope_theta, 77);
   config(R"({"model_type": "llama", "rope_parameters": {"rope_type": "default", "rope_theta": 78}})");
   EXPECT_EQ(llama_options(scratch.path()).rope_theta, 78);
-  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"rope_type": "llama3"}})"),
-              HasSubstr("rope_scaling: {\"rope_type\":\"llama3\"}"));
-  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "linear"}})"),
-              HasSubstr("not supported"));
+  config(R"({"model_type": "llama", "rope_scaling": {"type": "linear", "factor": 4}})");
+  EXPECT_EQ(llama_options(scratch.path()).rope_scaling, (RotaryScaling{.factor = 4}));
+  // As Llama 3.1 has it.
+  config(R"({"model_type": "llama", "max_position_embeddings": 131072, "rope_theta": 500000.0,
+             "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.5, "high_freq_factor": 4.5,
+                              "original_max_position_embeddings": 8192, "rope_type": "llama3"}})");
+  const RotaryScaling llama3{
+      .factor = 8, .original_context = 8192, .low_frequency = 1.5, .high_frequency = 4.5};
+  EXPECT_EQ(llama_options(scratch.path()).rope_scaling, llama3);
+  EXPECT_EQ(llama_options(scratch.path()).rope_theta, 500000);
+  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"rope_type": "yarn"}})"),
+              HasSubstr("rope_scaling: {\"rope_type\":\"yarn\"}; expected an object of rope_type"));
+  EXPECT_THAT(
+      refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "linear", "factor": 0}})"),
+      HasSubstr("rope_scaling by 0"));
+  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "llama3",
+                                         "original_max_position_embeddings": -1}})"),
+              HasSubstr("at least 1"));
 }
 
 TEST_F(ModelConfig, WhatIsNotSupportedIsAnError) {
@@ -129,6 +145,8 @@ TEST_F(ModelConfig, NoBytesBreakTheReaders) {
   expect_robust(gpt2_options, R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_inner": null})");
   expect_robust(llama_options, R"({"model_type": "llama", "rms_norm_eps": 1e-05, "tie_word_embeddings": true,
                                    "rope_parameters": {"rope_type": "default", "rope_theta": 78.5}})");
+  expect_robust(llama_options, R"({"model_type": "llama", "rope_scaling": {"rope_type": "llama3", "factor": 8,
+                                   "original_max_position_embeddings": 64}})");
   expect_robust(bert_options, R"({"model_type": "bert", "architectures": ["BertForSequenceClassification"],
                                   "id2label": {"0": "a", "1": "b"}, "hidden_dropout_prob": 0.1})");
 }

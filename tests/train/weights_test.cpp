@@ -74,7 +74,7 @@ TEST(Weights, Gpt2OfTransformersGivesItsLogits) {
 }
 
 TEST(Weights, LlamaOfTransformersGivesItsLogits) {
-  for (const char* name : {"llama", "llama_tied"}) {
+  for (const char* name : {"llama", "llama_tied", "llama_scaled"}) {
     EXPECT_EQ(model_type(fixtures / name), "llama");
     expect_logits(answer(load_llama(fixtures / name), fixtures / name), fixtures / name);
   }
@@ -128,7 +128,7 @@ TEST(Weights, NamesAreThoseOfTransformers) {
   };
   save_weights(load_gpt2(fixtures / "gpt2"), scratch / "gpt2");
   EXPECT_EQ(names(scratch / "gpt2"), names(fixtures / "gpt2"));
-  for (const char* name : {"llama", "llama_tied"}) {
+  for (const char* name : {"llama", "llama_tied", "llama_scaled"}) {
     save_weights(load_llama(fixtures / name), scratch / name);
     EXPECT_EQ(names(scratch / name), names(fixtures / name));
   }
