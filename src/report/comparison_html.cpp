@@ -67,7 +67,7 @@ std::string table(const std::vector<SeriesSummary>& all) {
   for (const SeriesSummary& series : all) {
     const bool any = series.score.count > 0;
     table.rows.push_back({series.recipe, score_text(series), range_text(series),
-                          &series == &all[0] ? "–" : delta_text(series, all[0]),
+                          &series == &all[0] ? "–" : delta_text(series),
                           any ? duration(series.seconds.mean) : "–",
                           any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
                           mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
@@ -75,7 +75,9 @@ std::string table(const std::vector<SeriesSummary>& all) {
   }
   return to_html(table) +
          fmt::format(
-             "<p class=\"note\">{}: mean over the finished runs ± standard deviation of the sample{}. Time "
+             "<p class=\"note\">{}: mean over the finished runs ± standard deviation of the sample{}. "
+             "Against "
+             "first: the same of the differences between runs of the same seed. Time "
              "includes evaluation; {}/s is of training alone. Memory is the largest of the runs.</p>\n",
              capitalised(score_name(all[0].measure)),
              all[0].measure.is_text() ? " (less is better)" : ", in points; differences are in points too",
@@ -94,6 +96,23 @@ Chart evaluations(const std::vector<SeriesSummary>& all) {
     chart.curves.push_back(
         {.label = series.recipe, .points = series.mean_score, .colour = colour++, .dots = true});
   return chart;
+}
+
+// What of that is the recipe: differences between runs of the same seed.
+std::string differences(const std::vector<SeriesSummary>& all) {
+  const train::Measure& measure = all[0].measure;
+  Chart chart{.title = capitalised(score_name(measure)) + " less that of " + all[0].recipe +
+                       " with the same seed, mean over the seeds",
+              .x_label = measure.is_text() ? "step" : "epoch",
+              .y_label = "difference"};
+  if (!measure.is_text()) chart.y_style = TickStyle::percent;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (!all[i].mean_against_first.empty())
+      chart.curves.push_back({.label = all[i].recipe,
+                              .points = all[i].mean_against_first,
+                              .colour = static_cast<int>(i),
+                              .dots = true});
+  return chart.curves.empty() ? "" : to_html(chart);
 }
 
 std::string charts(const std::vector<SeriesSummary>& all) {
@@ -115,7 +134,7 @@ std::string charts(const std::vector<SeriesSummary>& all) {
     ++colour;
   }
   if (positive) loss.y_scale = AxisScale::log10, loss.y_label = "loss, logarithmic";
-  return to_html(dots) + to_html(evaluations(all)) + to_html(loss);
+  return to_html(dots) + to_html(evaluations(all)) + differences(all) + to_html(loss);
 }
 
 std::string recipes(const std::vector<SeriesSummary>& all) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// compare.json: per recipe the summary that the table shows, and every run's whole record.
+// compare.json: per recipe the summary that the table shows, and every run's whole record. Differences from
+// the first recipe are between runs of the same seed. Schema 2: they have a spread.
 #include "halftone/report.h"
 #include "report/run_json.h"
 #include "report/score.h"
@@ -28,14 +29,12 @@ std::string to_json(const Comparison& comparison) {
     const std::string score = score_key(series.measure);
     Json runs = Json::array();
     for (const train::RunRecord& run : comparison.series[i].runs) runs.push_back(run_json(run));
-    const bool comparable = series.score.count > 0 && summaries[0].score.count > 0;
     list.push_back({{"recipe", series.recipe},
                     {"runs_started", series.runs},
                     {"runs_finished", series.finished},
                     {"failure", series.failure},
                     {score, summary_json(series.score)},
-                    {score + "_minus_first",
-                     comparable ? Json(series.score.mean - summaries[0].score.mean) : Json(nullptr)},
+                    {score + "_minus_first", summary_json(series.against_first)},
                     {"test_loss", summary_json(series.test_loss)},
                     {"seconds", summary_json(series.seconds)},
                     {series.measure.unit + "_per_second", summary_json(series.per_second)},
@@ -44,7 +43,7 @@ std::string to_json(const Comparison& comparison) {
                     {"skips_per_run", series.skips},
                     {"runs", std::move(runs)}});
   }
-  return layout({{"schema", 1}, {"series", std::move(list)}});
+  return layout({{"schema", 2}, {"series", std::move(list)}});
 }
 
 }  // namespace halftone::report

@@ -27,21 +27,51 @@ std::vector<Point> mean_loss(const std::vector<train::RunRecord>& runs) {
   return mean;
 }
 
-std::vector<Point> mean_score(const std::vector<train::RunRecord>& runs) {
+// The score of every evaluation, one curve a run.
+std::vector<Point> score_curve(const train::RunRecord& run) {
+  std::vector<Point> curve;
+  for (const train::EpochRecord& epoch : run.epochs) {
+    double at = static_cast<double>(curve.size() + 1);
+    if (run.measure.is_text()) at = std::min<double>(at * run.config.evaluate_every, run.config.steps);
+    curve.push_back({at, score_of(run.measure, epoch)});
+  }
+  return curve;
+}
+
+// At every place the mean of the curves that reach it.
+std::vector<Point> mean_curve(const std::vector<std::vector<Point>>& curves) {
   std::vector<Point> mean;
   for (std::size_t i = 0;; ++i) {
-    double sum = 0, at = 0;
+    Point sum{0, 0};
     int reached = 0;
-    for (const train::RunRecord& run : runs) {
-      if (i >= run.epochs.size()) continue;
-      const train::Config& config = run.config;
-      at = static_cast<double>(i + 1);
-      if (run.measure.is_text()) at = std::min<double>(at * config.evaluate_every, config.steps);
-      sum += score_of(run.measure, run.epochs[i]), ++reached;
-    }
+    for (const std::vector<Point>& curve : curves)
+      if (i < curve.size()) sum = {curve[i].x, sum.y + curve[i].y}, ++reached;
     if (reached == 0) return mean;
-    mean.push_back({at, sum / reached});
+    mean.push_back({sum.x, sum.y / reached});
   }
+}
+
+const train::RunRecord* with_seed(const Series& series, std::int64_t seed) {
+  for (const train::RunRecord& run : series.runs)
+    if (run.config.seed == seed) return &run;
+  return nullptr;
+}
+
+void compare_with_first(const Series& series, const Series& first, SeriesSummary& summary) {
+  std::vector<double> differences;
+  std::vector<std::vector<Point>> curves;
+  for (const train::RunRecord& run : series.runs) {
+    const train::RunRecord* const other = with_seed(first, run.config.seed);
+    if (other == nullptr) continue;
+    std::vector<Point> curve = score_curve(run);
+    const std::vector<Point> base = score_curve(*other);
+    curve.resize(std::min(curve.size(), base.size()));
+    for (std::size_t i = 0; i < curve.size(); ++i) curve[i].y -= base[i].y;
+    if (run.finished && other->finished && !curve.empty()) differences.push_back(curve.back().y);
+    curves.push_back(std::move(curve));
+  }
+  summary.against_first = summarise(differences);
+  summary.mean_against_first = mean_curve(curves);
 }
 
 }  // namespace
@@ -84,7 +114,10 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison) {
     summary.test_loss = summarise(losses);
     summary.seconds = summarise(seconds);
     summary.per_second = summarise(speeds);
-    summary.mean_score = mean_score(series.runs);
+    std::vector<std::vector<Point>> curves;
+    for (const train::RunRecord& run : series.runs) curves.push_back(score_curve(run));
+    summary.mean_score = mean_curve(curves);
+    compare_with_first(series, comparison.series.front(), summary);
     summary.mean_loss = mean_loss(series.runs);
     all.push_back(std::move(summary));
   }
@@ -103,9 +136,11 @@ std::string range_text(const SeriesSummary& series) {
          score_digits(series.measure, series.score.high);
 }
 
-std::string delta_text(const SeriesSummary& series, const SeriesSummary& first) {
-  if (series.score.count == 0 || first.score.count == 0) return "–";
-  return score_difference(series.measure, series.score.mean - first.score.mean);
+std::string delta_text(const SeriesSummary& series) {
+  const Summary& by = series.against_first;
+  if (by.count == 0) return "–";
+  const std::string mean = score_difference(series.measure, by.mean);
+  return by.count == 1 ? mean : mean + " ± " + score_digits(series.measure, by.deviation);
 }
 
 }  // namespace halftone::report

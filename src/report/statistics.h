@@ -23,10 +23,12 @@ struct SeriesSummary {
   int runs = 0, finished = 0;
   train::Measure measure{};
   std::vector<double> scores{};  // of finished runs
+  Summary against_first{};       // score less that of the first recipe's run of the same seed, both finished
   Summary score{}, seconds{}, per_second{}, test_loss{};
   std::int64_t peak_memory = 0, peak_resident = 0;  // the largest of all runs
   double skips = 0;                                 // mean over all runs
   std::vector<Point> mean_score{};                  // of every evaluation, by epoch (text: by step)
+  std::vector<Point> mean_against_first{};          // of every evaluation, over seeds that both have
   std::vector<Point> mean_loss{};                   // of the runs that reached the step, finished or not
 };
 std::vector<SeriesSummary> summarise(const Comparison& comparison);
@@ -35,7 +37,8 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison);
 std::string score_text(const SeriesSummary& series);
 // "91.31 to 91.52", "–" for none.
 std::string range_text(const SeriesSummary& series);
-// Difference of the means (accuracy: in points) against the first recipe: "+0.04", "–" where one has no run.
-std::string delta_text(const SeriesSummary& series, const SeriesSummary& first);
+// Difference (accuracy: in points) from the first recipe, seed by seed: "+0.04 ± 0.11" (mean and deviation),
+// "+0.04" for one seed, "–" where no seed has both.
+std::string delta_text(const SeriesSummary& series);
 
 }  // namespace halftone::report

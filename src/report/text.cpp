@@ -96,13 +96,13 @@ std::string to_text(const Comparison& comparison) {
   std::string failures;
   for (const SeriesSummary& series : all) {
     const bool any = series.score.count > 0;
-    rows.push_back(
-        {series.recipe, score_text(series), any ? score_digits(series.measure, series.score.low) : "–",
-         any ? score_digits(series.measure, series.score.high) : "–",
-         &series == &all[0] ? "–" : delta_text(series, all[0]), any ? duration(series.seconds.mean) : "–",
-         any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
-         mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
-         fmt::format("{}/{}", series.finished, series.runs)});
+    rows.push_back({series.recipe, score_text(series),
+                    any ? score_digits(series.measure, series.score.low) : "–",
+                    any ? score_digits(series.measure, series.score.high) : "–",
+                    &series == &all[0] ? "–" : delta_text(series), any ? duration(series.seconds.mean) : "–",
+                    any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
+                    mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+                    fmt::format("{}/{}", series.finished, series.runs)});
     if (!series.failure.empty()) failures += fmt::format("{} failed: {}\n", series.recipe, series.failure);
   }
   return aligned(rows) + failures;

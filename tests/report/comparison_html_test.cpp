@@ -24,9 +24,11 @@ TEST(ComparisonPage, ShowsMeanSpreadAndDifferenceOfEveryRecipe) {
   EXPECT_TRUE(
       shows(html, fmt::format("<h1>{} recipes compared over 3 seeds</h1>", std::size(amp::kRecipes))));
   EXPECT_TRUE(shows(html, "<td class=\"n\">90.62 % ± 0.10</td><td class=\"n\">90.52 to 90.72</td>"));
-  EXPECT_TRUE(shows(html, "<td class=\"n\">-0.50</td>"));
+  EXPECT_TRUE(shows(html, "<td class=\"n\">-0.50 ± 0.00</td>"));
   EXPECT_EQ(occurrences(html, "<td class=\"n\">3 of 3</td>"), std::size(amp::kRecipes));
-  EXPECT_EQ(occurrences(html, "<circle"), 6 * std::size(amp::kRecipes));  // a dot per run, one per epoch
+  // A dot per run, one per epoch, and one per epoch of the differences from the first.
+  EXPECT_EQ(occurrences(html, "<circle"), 9 * std::size(amp::kRecipes) - 3);
+  EXPECT_TRUE(shows(html, "Test accuracy less that of float32 with the same seed, mean over the seeds"));
 }
 
 TEST(ComparisonPage, FailuresAreToldFirst) {

@@ -12,7 +12,8 @@ TEST(ComparisonJson, HoldsTheSummaryAndEveryRun) {
   Comparison comparison;
   comparison.series.push_back(
       {"float32", {sample_record(10, 1, "float32"), sample_record(10, 2, "float32")}, ""});
-  comparison.series.push_back({"float16", {sample_record(10, 1)}, ""});
+  comparison.series.push_back({"float16", {sample_record(10, 2)}, ""});
+  comparison.series[1].runs[0].epochs.back().test_accuracy -= 0.005;
   const nlohmann::json json = nlohmann::json::parse(to_json(comparison));
   const auto& series = json["series"];
   ASSERT_EQ(series.size(), 2u);
@@ -20,7 +21,8 @@ TEST(ComparisonJson, HoldsTheSummaryAndEveryRun) {
   EXPECT_NEAR(series[0]["accuracy"]["mean"].get<double>(), 0.9057, 1e-9);
   EXPECT_NEAR(series[0]["accuracy"]["deviation"].get<double>(), 0.001 / std::sqrt(2.0), 1e-9);
   EXPECT_TRUE(series[1]["accuracy"]["deviation"].is_null());  // one run has no spread
-  EXPECT_NEAR(series[1]["accuracy_minus_first"].get<double>(), -0.0005, 1e-9);
+  EXPECT_NEAR(series[1]["accuracy_minus_first"]["mean"].get<double>(), -0.005, 1e-9);  // of seed 2
+  EXPECT_EQ(series[1]["accuracy_minus_first"]["count"], 1);
   EXPECT_EQ(series[0]["runs"][1]["config"]["seed"], 2);
   EXPECT_EQ(series[0]["runs"][1]["steps"]["loss"].size(), 10u);
 }

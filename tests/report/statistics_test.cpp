@@ -50,11 +50,32 @@ TEST(Statistics, FailedRunsAreCountedButEnterNoMean) {
 TEST(Statistics, AccuracyIsSaidWithItsSpreadAndItsDifference) {
   const std::vector<SeriesSummary> all = summarise(two_recipes());
   EXPECT_EQ(score_text(all[0]), "90.62 % ± 0.10");  // 90.52, 90.62, 90.72
-  EXPECT_EQ(delta_text(all[1], all[0]), "+0.00");
+  EXPECT_EQ(delta_text(all[1]), "+0.00 ± 0.00");
   const SeriesSummary nothing{.recipe = "x", .failure = ""};
   EXPECT_EQ(score_text(nothing), "–");
-  EXPECT_EQ(delta_text(nothing, all[0]), "–");
-  EXPECT_EQ(delta_text(all[0], nothing), "–");
+  EXPECT_EQ(delta_text(nothing), "–");
+}
+
+TEST(Statistics, DifferencesAreBetweenRunsOfTheSameSeed) {
+  Comparison comparison = two_recipes();
+  std::vector<train::RunRecord>& runs = comparison.series[1].runs;
+  for (int i = 0; i < 3; ++i)
+    runs[static_cast<std::size_t>(i)].epochs[2].test_accuracy -= 0.001 * (1 + i);  // 1, 2, 3 in a thousand
+  std::swap(runs[0], runs[2]);  // the order does not matter
+  std::vector<SeriesSummary> all = summarise(comparison);
+  EXPECT_NEAR(all[1].score.deviation, 0, 1e-12);  // seeds differ by as much the other way
+  EXPECT_EQ(delta_text(all[1]), "-0.20 ± 0.10");
+  ASSERT_EQ(all[1].mean_against_first.size(), 3u);
+  EXPECT_NEAR(all[1].mean_against_first[1].y, 0, 1e-12);
+  EXPECT_NEAR(all[1].mean_against_first[2].y, -0.002, 1e-12);
+  EXPECT_EQ(all[0].against_first.low, 0);
+  EXPECT_EQ(all[0].against_first.high, 0);
+
+  runs[0].finished = false;                                            // seed 3: counts no more
+  comparison.series[0].runs.erase(comparison.series[0].runs.begin());  // seed 1 has no partner
+  all = summarise(comparison);
+  EXPECT_EQ(all[1].against_first.count, 1);
+  EXPECT_EQ(delta_text(all[1]), "-0.20");
 }
 
 }  // namespace
