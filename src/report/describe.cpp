@@ -70,7 +70,7 @@ Pairs configuration_pairs(const train::Config& config) {
       {"Loss scale policy", config.scaler},
       {"First loss scale", scale_text(train::scaler_options(config).init_scale)},
       {"Clean steps until it grows", count(train::scaler_options(config).growth_interval)},
-      {"Data", config.data.string()},
+      {"Data", config.data.empty() ? "Debian's" : config.data.string()},
       {"Results", config.out.empty() ? "not written" : config.out.string()}};
 }
 

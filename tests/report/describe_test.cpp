@@ -21,6 +21,7 @@ TEST(Describe, ZeroMeansTheDefaultAllOrNone) {
   EXPECT_EQ(value(pairs, "Learning rate"), "the default of adamw");
   EXPECT_EQ(value(pairs, "Training images"), "all");
   EXPECT_EQ(value(pairs, "Gradient norm clipped at"), "not clipped");
+  EXPECT_EQ(value(pairs, "Data"), "Debian's");
   EXPECT_EQ(value(pairs, "Results"), "not written");
   train::Config config;
   config.lr = 0.002;
