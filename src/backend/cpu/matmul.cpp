@@ -31,7 +31,8 @@ Tensor as_matrix(const Tensor& x) {
 }
 
 // The result is cut across its longer side: every tile packs, and decodes if need be, all of the operand that
-// it shares with the others, and that is then the smaller one.
+// it shares with the others, and that is then the smaller one. Pieces are no narrower than high, so that it
+// is not packed too often.
 MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   if (2 * rows * columns * inner < kInlineOperations) return {rows, columns};
   auto cut = [](std::int64_t size, std::int64_t least, std::int64_t step) {
@@ -39,7 +40,7 @@ MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) 
         std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(size / least, 2, 64))));
     return std::min(size, round_up(chunk_count(size, pieces), step));
   };
-  if (columns > rows || rows < 64) return {rows, cut(columns, 768, 64)};
+  if (columns > rows || rows < 64) return {rows, cut(columns, std::max<std::int64_t>(rows, 384), 64)};
   return {cut(rows, 192, 16), columns};
 }
 
