@@ -184,12 +184,12 @@ class Reader {
     }
   }
 
-  // Of a Metaspace, in files of today and of before prepend_scheme.
   std::string metaspace(const Json& step) const {
-    auto space = step.at(step.contains("replacement") ? "replacement" : "str_rep").get<std::string>();
+    auto space = step.at("replacement").get<std::string>();
     if (space.empty()) fail("a Metaspace of nothing", "a character");
     return space;
   }
+  // Of a Metaspace: files from before prepend_scheme have add_prefix_space.
   SplitStep::Prefix prefix_scheme(const Json& step) const {
     const bool prefixed = step.value("add_prefix_space", true);
     const auto scheme = step.value("prepend_scheme", std::string(prefixed ? "always" : "never"));

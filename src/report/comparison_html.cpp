@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "halftone/report.h"
 #include "report/chart.h"
@@ -84,13 +85,19 @@ std::string table(const std::vector<SeriesSummary>& all) {
              all[0].measure.unit);
 }
 
-// The score of every evaluation, recipes side by side.
+// Axes for what is known of every evaluation.
+Chart over_evaluations(const train::Measure& measure, std::string title, std::string y_label) {
+  return {.title = std::move(title),
+          .x_label = measure.is_text() ? "step" : "epoch",
+          .y_label = std::move(y_label),
+          .y_style = measure.is_text() ? TickStyle::number : TickStyle::percent};
+}
+
+// The score, recipes side by side.
 Chart evaluations(const std::vector<SeriesSummary>& all) {
-  const train::Measure& measure = all[0].measure;
-  Chart chart{.title = capitalised(score_name(measure)) + " of every evaluation, mean over the seeds",
-              .x_label = measure.is_text() ? "step" : "epoch",
-              .y_label = score_name(measure)};
-  if (!measure.is_text()) chart.y_style = TickStyle::percent;
+  const std::string score = score_name(all[0].measure);
+  Chart chart = over_evaluations(all[0].measure,
+                                 capitalised(score) + " of every evaluation, mean over the seeds", score);
   int colour = 0;
   for (const SeriesSummary& series : all)
     chart.curves.push_back(
@@ -100,12 +107,10 @@ Chart evaluations(const std::vector<SeriesSummary>& all) {
 
 // What of that is the recipe: differences between runs of the same seed.
 std::string differences(const std::vector<SeriesSummary>& all) {
-  const train::Measure& measure = all[0].measure;
-  Chart chart{.title = capitalised(score_name(measure)) + " less that of " + all[0].recipe +
-                       " with the same seed, mean over the seeds",
-              .x_label = measure.is_text() ? "step" : "epoch",
-              .y_label = "difference"};
-  if (!measure.is_text()) chart.y_style = TickStyle::percent;
+  Chart chart = over_evaluations(all[0].measure,
+                                 capitalised(score_name(all[0].measure)) + " less that of " + all[0].recipe +
+                                     " with the same seed, mean over the seeds",
+                                 "difference");
   for (std::size_t i = 1; i < all.size(); ++i)
     if (!all[i].mean_against_first.empty())
       chart.curves.push_back({.label = all[i].recipe,

@@ -12,19 +12,12 @@
 namespace halftone::report {
 namespace {
 
-std::vector<Point> mean_loss(const std::vector<train::RunRecord>& runs) {
-  std::size_t longest = 0;
-  for (const train::RunRecord& run : runs) longest = std::max(longest, run.steps.size());
-  std::vector<Point> mean;
-  mean.reserve(longest);
-  for (std::size_t step = 0; step < longest; ++step) {
-    double sum = 0;
-    int reached = 0;
-    for (const train::RunRecord& run : runs)
-      if (step < run.steps.size()) sum += run.steps[step].loss, ++reached;
-    mean.push_back({static_cast<double>(step + 1), sum / reached});
-  }
-  return mean;
+std::vector<Point> loss_curve(const train::RunRecord& run) {
+  std::vector<Point> curve;
+  curve.reserve(run.steps.size());
+  for (const train::StepRecord& step : run.steps)
+    curve.push_back({static_cast<double>(curve.size() + 1), step.loss});
+  return curve;
 }
 
 // The score of every evaluation, one curve a run.
@@ -49,6 +42,13 @@ std::vector<Point> mean_curve(const std::vector<std::vector<Point>>& curves) {
     if (reached == 0) return mean;
     mean.push_back({sum.x, sum.y / reached});
   }
+}
+
+template <class CurveOf>
+std::vector<Point> mean_over(const std::vector<train::RunRecord>& runs, const CurveOf& curve_of) {
+  std::vector<std::vector<Point>> curves;
+  for (const train::RunRecord& run : runs) curves.push_back(curve_of(run));
+  return mean_curve(curves);
 }
 
 const train::RunRecord* with_seed(const Series& series, std::int64_t seed) {
@@ -114,11 +114,9 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison) {
     summary.test_loss = summarise(losses);
     summary.seconds = summarise(seconds);
     summary.per_second = summarise(speeds);
-    std::vector<std::vector<Point>> curves;
-    for (const train::RunRecord& run : series.runs) curves.push_back(score_curve(run));
-    summary.mean_score = mean_curve(curves);
+    summary.mean_score = mean_over(series.runs, score_curve);
     compare_with_first(series, comparison.series.front(), summary);
-    summary.mean_loss = mean_loss(series.runs);
+    summary.mean_loss = mean_over(series.runs, loss_curve);
     all.push_back(std::move(summary));
   }
   return all;
