@@ -135,7 +135,7 @@ struct RunRecord {
   double seconds = 0;              // wall time of all parts of the run, evaluation included
   std::int64_t peak_memory = 0;    // bytes of tensors (allocator), of the largest part
   std::int64_t peak_resident = 0;  // bytes of the process (VmHWM), of the largest part
-  double matmul_gflops_float32 = 0, matmul_gflops_compute = 0;  // measured in this process
+  double matmul_gflops_float32 = 0, matmul_gflops_compute = 0;  // of `machine`, before it trained
   std::int64_t resumed_from = 0;                                // step, 0 if from the start
   bool finished = false;
   std::string failure;  // what ended the run early, if something did; empty when it was only stopped

@@ -12,6 +12,7 @@
 #include "report/score.h"
 #include "report/words.h"
 #include "train/config.h"
+#include "train/machine.h"
 
 namespace halftone::report {
 namespace {
@@ -80,7 +81,6 @@ Json skips_json(const std::vector<train::SkipRecord>& skips) {
 }  // namespace
 
 Json run_json(const train::RunRecord& record) {
-  const train::Machine& machine = record.machine;
   return {{"schema", 1},
           {"halftone", record.version},
           {"started", record.started},
@@ -97,12 +97,7 @@ Json run_json(const train::RunRecord& record) {
           {"peak_resident_bytes", record.peak_resident},
           {"matmul_gflops_float32", record.matmul_gflops_float32},
           {"matmul_gflops_compute", record.matmul_gflops_compute},
-          {"machine",
-           {{"processor", machine.processor},
-            {"simd", machine.simd},
-            {"cores", machine.cores},
-            {"threads", machine.threads},
-            {"wait_policy", machine.wait_policy}}},
+          {"machine", train::machine_json(record.machine)},
           {"epochs", epochs_json(record)},
           {"skips", skips_json(record.skips)},
           {"steps", steps_json(record.steps)}};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -67,6 +68,22 @@ Machine describe_machine() {
   const char* policy = std::getenv("OMP_WAIT_POLICY");
   machine.wait_policy = policy ? policy : "";
   return machine;
+}
+
+nlohmann::ordered_json machine_json(const Machine& machine) {
+  return {{"processor", machine.processor},
+          {"simd", machine.simd},
+          {"cores", machine.cores},
+          {"threads", machine.threads},
+          {"wait_policy", machine.wait_policy}};
+}
+
+Machine read_machine(const nlohmann::ordered_json& json) {
+  return {.processor = json.at("processor").get<std::string>(),
+          .simd = json.at("simd").get<std::string>(),
+          .cores = json.at("cores").get<int>(),
+          .threads = json.at("threads").get<int>(),
+          .wait_policy = json.at("wait_policy").get<std::string>()};
 }
 
 std::int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }

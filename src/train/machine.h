@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halftone/train.h"
@@ -12,6 +13,10 @@
 namespace halftone::train {
 
 Machine describe_machine();
+
+// As records and state files have it, and back; throws nlohmann's exceptions.
+nlohmann::ordered_json machine_json(const Machine& machine);
+Machine read_machine(const nlohmann::ordered_json& json);
 
 // Name of the processor and the widest instruction set that matters here, from text like /proc/cpuinfo.
 Machine parse_cpuinfo(std::istream& cpuinfo);

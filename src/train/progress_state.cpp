@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "train/config.h"
+#include "train/machine.h"
 #include "train/version.h"
 
 namespace halftone::train {
@@ -198,22 +199,24 @@ std::vector<EpochRecord> read_epochs(Unpacker& from, int most) {
 State pack(const RunParts& parts) {
   State state;
   state.metadata["halftone.run"] = kLayout;
-  state.metadata["halftone.version"] = kVersion;
+  state.metadata["halftone.version"] = parts.record.version;
   for (const Field& field : config_fields())
     if (field.changes_bits)
       state.metadata[fmt::format("config.{}", field.name)] = to_string(field, parts.record.config);
   state.metadata["recipe"] = fields_of(parts.record.config.recipe);
   state.metadata["config.data"] = parts.data;
-  state.metadata["progress"] = Json{
-      {"optimizer_steps", parts.optimizer.steps()},
-      {"scaler", scaler_json(parts.scaler.state())},
-      {"random_index", thread_state().random_index},
-      {"epoch_seconds", parts.epoch_seconds},
-      {"started", parts.record.started},
-      {"seconds", parts.record.seconds},
-      {"peak_memory", parts.record.peak_memory},
-      {"peak_resident",
-       parts.record.peak_resident}}.dump();
+  state.metadata["progress"] = Json{{"optimizer_steps", parts.optimizer.steps()},
+                                    {"scaler", scaler_json(parts.scaler.state())},
+                                    {"random_index", thread_state().random_index},
+                                    {"epoch_seconds", parts.epoch_seconds},
+                                    {"started", parts.record.started},
+                                    {"seconds", parts.record.seconds},
+                                    {"peak_memory", parts.record.peak_memory},
+                                    {"peak_resident", parts.record.peak_resident},
+                                    {"machine", machine_json(parts.record.machine)},
+                                    {"matmul_gflops_float32", parts.record.matmul_gflops_float32},
+                                    {"matmul_gflops_compute", parts.record.matmul_gflops_compute}}
+                                   .dump();
   for (const Parameter& tensor : parts.parameters)
     state.tensors.push_back({"model." + tensor.name, tensor.value});
   for (const Parameter& tensor : parts.buffers)
@@ -246,10 +249,15 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
     const auto optimizer_steps = progress.at("optimizer_steps").get<std::int64_t>();
     const auto random_index = progress.at("random_index").get<std::uint64_t>();
     const auto epoch_seconds = progress.at("epoch_seconds").get<double>();
+    const std::string& version = from.text("halftone.version");
     const auto started = progress.at("started").get<std::string>();
-    const double seconds = progress.value("seconds", 0.0);  // older files do not say what the run has cost
+    // Older files say neither what the run has cost nor where.
+    const double seconds = progress.value("seconds", 0.0);
     const auto peak_memory = progress.value<std::int64_t>("peak_memory", 0);
     const auto peak_resident = progress.value<std::int64_t>("peak_resident", 0);
+    const Machine machine = progress.contains("machine") ? read_machine(progress.at("machine")) : Machine();
+    const double gflops_float32 = progress.value("matmul_gflops_float32", 0.0);
+    const double gflops_compute = progress.value("matmul_gflops_compute", 0.0);
     std::vector<SkipRecord> skips;
     for (const Json& skip : from.json("skips"))
       skips.push_back({skip.at("step").get<std::int64_t>(), skip.at("scale").get<float>(),
@@ -263,7 +271,11 @@ void unpack(const State& state, const std::filesystem::path& file, const RunPart
     parts.optimizer.set_steps(optimizer_steps);
     thread_state().random_index = random_index;
     parts.epoch_seconds = epoch_seconds;
+    parts.record.version = version;
     parts.record.started = started;
+    parts.record.machine = machine;
+    parts.record.matmul_gflops_float32 = gflops_float32;
+    parts.record.matmul_gflops_compute = gflops_compute;
     parts.record.seconds = seconds;
     parts.record.peak_memory = peak_memory;
     parts.record.peak_resident = peak_resident;

@@ -135,35 +135,43 @@ class Run {
 
     record_.config = config;
     record_.measure = measure_;
-    record_.version = kVersion;
     record_.started = utc_now();
-    record_.machine = describe_machine();
     for (const Parameter& parameter : task_->parameters()) record_.parameters += parameter.value.count();
-    record_.matmul_gflops_float32 = matmul_gflops(float32);
-    record_.matmul_gflops_compute =
-        recipe_.compute == float32 ? record_.matmul_gflops_float32 : matmul_gflops(recipe_.compute);
-    reset_peak_memory();
   }
 
   RunRecord go() {
-    if (config_.resume)
+    if (config_.resume) {
       resume();
-    else
-      save();  // from now on the run can be resumed, whatever happens to the process
+      record_.finished = finished();
+      const bool complete = record_.matmul_gflops_compute > 0;  // not of an older file
+      if (record_.finished && complete) return std::move(record_);
+    }
+    describe_process();
+    if (!config_.resume) save();  // from now on the run can be resumed, whatever happens to the process
     try {
-      const auto finished = [&] { return static_cast<int>(record_.epochs.size()) == epochs_; };
       bool going_on = true;
       while (going_on && !finished()) going_on = train_epoch() && evaluate();
       record_.finished = finished();
       if (!record_.finished) save();
     } catch (const NonFiniteError& error) {  // the last state file stays: of weights that could go on
       record_.failure = error.what();
+      count_costs();
     }
-    count_costs();
     return std::move(record_);
   }
 
  private:
+  // Where the run goes on, and how fast.
+  void describe_process() {
+    record_.version = kVersion;
+    record_.machine = describe_machine();
+    record_.matmul_gflops_float32 = matmul_gflops(float32);
+    record_.matmul_gflops_compute =
+        recipe_.compute == float32 ? record_.matmul_gflops_float32 : matmul_gflops(recipe_.compute);
+    reset_peak_memory();
+  }
+
+  bool finished() const { return static_cast<int>(record_.epochs.size()) == epochs_; }
   bool stopped() const { return stop_ != nullptr && stop_->load(); }
   std::int64_t done() const { return static_cast<std::int64_t>(record_.steps.size()); }
 

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "data/scratch.h"
 #include "halftone/nn.h"
 #include "halftone/optim.h"
+#include "train/machine.h"
 
 namespace halftone::train {
 namespace {
@@ -62,6 +65,10 @@ TEST(ProgressState, EverythingComesBack) {
   from.record.epochs = {{1, 0.25, 0.5, 0.75, 3.5, 1000}};
   from.record.skips = {{2, 1024, "layer.weight: 3 inf"}};
   from.record.started = "2024-01-02T03:04:05Z";
+  from.record.version = "0.0.1";
+  from.record.machine = {"a processor", "AVX2", 8, 3, "PASSIVE"};
+  from.record.matmul_gflops_float32 = 100.0 / 3;
+  from.record.matmul_gflops_compute = 200.0 / 3;
   from.epoch_seconds = 1.25;
   thread_state().random_index = 12345;
   const State state = pack(from.parts());
@@ -79,6 +86,11 @@ TEST(ProgressState, EverythingComesBack) {
   EXPECT_EQ(thread_state().random_index, 12345u);
   EXPECT_EQ(to.epoch_seconds, 1.25);
   EXPECT_EQ(to.record.started, from.record.started);
+  EXPECT_EQ(to.record.version, "0.0.1");
+  EXPECT_EQ(machine_json(to.record.machine), machine_json(from.record.machine));
+  EXPECT_EQ(to.record.machine.threads, 3);
+  EXPECT_EQ(to.record.matmul_gflops_float32, 100.0 / 3);
+  EXPECT_EQ(to.record.matmul_gflops_compute, 200.0 / 3);
   ASSERT_EQ(to.record.steps.size(), 3u);
   EXPECT_EQ(to.record.steps[2].loss, 2.5f);
   EXPECT_EQ(to.record.steps[2].scale, 1024);
