@@ -37,11 +37,13 @@ class Fields {
       fail_at(key, "an integer from 0 to 2147483647");
     return value.get<int>();
   }
-  double number(const char* key, double otherwise) const { return number_in(json_, key, otherwise); }
-  double number_in(const Json& json, const char* key, double otherwise) const {
-    if (!json.contains(key) || json[key].is_null()) return otherwise;
-    if (!json[key].is_number()) fail(fmt::format("{}: {}", key, dump(json[key])), "a number");
-    return json[key].get<double>();
+  double number(const char* key, double otherwise) const {
+    return has(key) ? number_in(json_, key) : otherwise;
+  }
+  double number_in(const Json& json, const char* key) const {
+    const Json value = json.value(key, Json());
+    if (!value.is_number()) fail(fmt::format("{}: {}", key, dump(value)), "a number");
+    return value.get<double>();
   }
   bool boolean(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
@@ -96,16 +98,16 @@ void read_rope(const Fields& fields, LlamaOptions& o) {
     const Json type = rope.is_object() ? rope.value(type_key, Json("default")) : Json();
     if (type != "default" && type != "linear" && type != "llama3")
       fields.fail_at(key, "an object of rope_type \"default\", \"linear\" or \"llama3\"");
-    o.rope_theta = fields.number_in(rope, "rope_theta", o.rope_theta);
+    if (rope.contains("rope_theta")) o.rope_theta = fields.number_in(rope, "rope_theta");
     if (type == "default") continue;
-    o.rope_scaling.factor = fields.number_in(rope, "factor", 1);
+    o.rope_scaling.factor = fields.number_in(rope, "factor");
     if (type == "linear") continue;
-    const double context = fields.number_in(rope, "original_max_position_embeddings", o.context);
+    const double context = fields.number_in(rope, "original_max_position_embeddings");
     if (!(context >= 1 && context <= std::numeric_limits<int>::max()))
       fields.fail_at(key, "an original_max_position_embeddings of at least 1");
     o.rope_scaling.original_context = static_cast<std::int64_t>(context);
-    o.rope_scaling.low_frequency = fields.number_in(rope, "low_freq_factor", 1);
-    o.rope_scaling.high_frequency = fields.number_in(rope, "high_freq_factor", 4);
+    o.rope_scaling.low_frequency = fields.number_in(rope, "low_freq_factor");
+    o.rope_scaling.high_frequency = fields.number_in(rope, "high_freq_factor");
   }
 }
 

@@ -116,9 +116,14 @@ TEST_F(ModelConfig, ScaledRotaryPositionsAndOldPlacesOfTheirBase) {
   EXPECT_THAT(
       refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "linear", "factor": 0}})"),
       HasSubstr("rope_scaling by 0"));
-  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "llama3",
+  EXPECT_THAT(
+      refused(llama_options, R"({"model_type": "llama", "rope_scaling": {"type": "llama3", "factor": 8,
                                          "original_max_position_embeddings": -1}})"),
-              HasSubstr("at least 1"));
+      HasSubstr("at least 1"));
+  for (const char* rope : {R"({"type": "linear"})", R"({"type": "llama3"})"})  // transformers refuses it too
+    EXPECT_THAT(
+        refused(llama_options, std::string(R"({"model_type": "llama", "rope_scaling": )") + rope + "}"),
+        HasSubstr("factor: null; expected a number"));
 }
 
 TEST_F(ModelConfig, WhatIsNotSupportedIsAnError) {
