@@ -62,7 +62,7 @@ Json recipe_json(const StepTimes& times, double items, double flops) {
 
 std::string row(const std::string& head, const std::vector<std::string>& cells) {
   std::string line = fmt::format("{:<14}", head);
-  for (const std::string& cell : cells) line += fmt::format("{:>17}", cell);
+  for (const std::string& cell : cells) line += fmt::format(" {:>20}", cell);
   return line + "\n";
 }
 

@@ -49,9 +49,9 @@ template <class Real>
   for (; i + kLanes <= x.size(); i += kLanes)
     for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
   for (std::size_t l = 0; i + l < x.size(); ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
-  Real peak = kLeast;
-  for (const Real lane : lanes) peak = larger(peak, lane);
-  return peak;
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) lanes[l] = larger(lanes[l], lanes[l + half]);
+  return lanes[0];
 }
 
 // Nothing is left of the row: every element is -infinity.

@@ -56,10 +56,11 @@ void multiply(const Matmul& call) {
   const std::int64_t down = chunk_count(rows, tile.rows), across = chunk_count(columns, tile.columns),
                      tiles = down * across;
   const std::int64_t products = batch(call.c.shape()).count();
-  const bool many = products * tiles > 1;  // one product alone leaves decoding to all threads
-  const SourceMatrix a(call.a, format, {tile.rows, inner}, many && across == 1);
+  // One product alone leaves the decoding of what has several chunks to all threads.
+  const auto with_tile = [&](const Tensor& x) { return products * tiles > 1 || x.count() <= kChunk; };
+  const SourceMatrix a(call.a, format, {tile.rows, inner}, with_tile(call.a) && across == 1);
   const SourceMatrix b(call.b, format, {inner, tile.columns},
-                       many && down == 1 && (call.b.rank() > 2 || products == 1));
+                       with_tile(call.b) && down == 1 && (call.b.rank() > 2 || products == 1));
   const ResultMatrix c(call.c, format, call.accumulate);
 
   Nest batches(batch(call.c.shape()));
@@ -77,8 +78,8 @@ void multiply(const Matmul& call) {
                              .bias = bias.defined(),
                              .accumulate = call.accumulate});
   };
-  const auto whole = compiled(tile),
-             rest = compiled({rows - (down - 1) * tile.rows, columns - (across - 1) * tile.columns});
+  const MatrixSize last{rows - (down - 1) * tile.rows, columns - (across - 1) * tile.columns};
+  const auto whole = compiled(tile), rest = tiles == 1 ? whole : compiled(last);
 
   const auto* from_bias = bias.defined() ? bias.data<float>() : nullptr;
   const std::int64_t operations = 2 * tile.rows * tile.columns * inner;
