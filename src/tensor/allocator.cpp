@@ -2,11 +2,11 @@
 #include "tensor/allocator.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <vector>
 
 #include "halftone/profile.h"
@@ -21,10 +21,14 @@ using detail::Arena, detail::kAlignment, detail::poison, detail::unpoison;
 
 struct Cache {
   std::mutex mutex;
-  std::unordered_map<std::int64_t, std::vector<std::byte*>> free;  // small blocks, by size
-  std::int64_t small = 0;                                          // bytes of small blocks, in use or not
-  Arena arena;                                                     // large ones
+  std::array<std::vector<std::byte*>, detail::kLargeBlock / kAlignment> free;  // small blocks
+  std::int64_t small = 0;  // bytes of small blocks, in use or not
+  Arena arena;             // large ones
   MemoryStats stats;
+
+  std::vector<std::byte*>& free_of(std::int64_t size) {
+    return free[static_cast<std::size_t>(size / kAlignment)];
+  }
 };
 
 // Never destroyed: tensors with static lifetime give their blocks back after main has returned.
@@ -40,7 +44,8 @@ std::int64_t red_zone() { return __asan_poison_memory_region == nullptr ? 0 : kA
 
 void drop_free_blocks(Cache& c) {
   const profile::Scope giving_back("free", profile::Class::allocator);
-  for (auto& [bytes, blocks] : c.free) {
+  for (std::int64_t bytes = 0; bytes < detail::kLargeBlock; bytes += kAlignment) {
+    auto& blocks = c.free_of(bytes);
     for (std::byte* block : blocks) {
       unpoison(block, bytes);
       std::free(block);
@@ -52,7 +57,7 @@ void drop_free_blocks(Cache& c) {
 }
 
 std::byte* small_block(Cache& c, std::int64_t size) {
-  auto& blocks = c.free[size];
+  auto& blocks = c.free_of(size);
   if (!blocks.empty()) {
     std::byte* block = blocks.back();
     blocks.pop_back();
@@ -108,7 +113,7 @@ void release(std::byte* block, std::int64_t bytes) noexcept {
   if (is_large(size))
     c.arena.release(block, size + red_zone());
   else
-    c.free[size].push_back(block);
+    c.free_of(size).push_back(block);
 }
 
 }  // namespace detail
