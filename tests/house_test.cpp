@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules of the house, measured: floors include only floors below, files stay short, carry their licence
-// line and have their test, every op is in the catalogue, headers leave no macro behind.
+// line and have their test, every op is in the catalogue, headers leave no macro behind, comments and pages
+// name files that exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,6 +126,24 @@ TEST(House, HeadersLeaveNoMacroBehind) {
     for (const std::string& name : matches(text, "#define (\\w+)"))
       EXPECT_NE(text.find("#undef " + name), std::string::npos) << file << " leaves " << name << " defined";
   }
+}
+
+TEST(House, FilesNamedInCommentsAndPagesExist) {
+  std::string all;
+  for (const fs::path& file : files({"src", "include", "tests", "examples", "bench", "docs"}, ".cpp.h.md.py"))
+    all += file.string() + "\n";
+  std::size_t checked = 0;
+  const auto check = [&](const fs::path& file, const std::string& text) {
+    for (const std::string& name : matches(text, "(?:^|[^\\w/.~-])([\\w-]+/[\\w/-]+\\.(?:cpp|h|md|py))\\b")) {
+      EXPECT_NE(all.find("/" + name + "\n"), std::string::npos) << file << " names " << name;
+      ++checked;
+    }
+  };
+  for (const fs::path& file : files({"src", "include", "tests", "examples", "bench"}, ".cpp.h"))
+    for (const std::string& comment : matches(read(file), "\n *//([^\n]*)")) check(file, comment);
+  for (const char* page : {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}) check(page, read(root / page));
+  for (const fs::path& file : files({"docs"}, ".md")) check(file, read(file));
+  EXPECT_GT(checked, 50U);
 }
 
 TEST(House, NothingIsLeftForLater) {

@@ -2,7 +2,7 @@
 //
 // What autocast can do beyond one compute format: operands of matmuls in formats too short to compute in
 // directly, exceptions for single ops, and a log of what was cast and why. The seam between the ops, which
-// ask, and floor `amp`, which decides (amp/operands.h, amp/autocast.h).
+// ask, and floor `amp`, which decides (amp/quantizers.h, halftone/autocast.h).
 #pragma once
 
 #include <cstdint>
