@@ -43,16 +43,12 @@ void BenchOutput::add(CLI::App& command) {
 }
 
 report::Json bench_environment() {
-  const train::Machine machine = train::describe_machine();
   const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  return {
+  report::Json environment{
       {"halftone", std::string(train::kVersion)},
-      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
-      {"processor", machine.processor},
-      {"simd", machine.simd},
-      {"cores", machine.cores},
-      {"threads", machine.threads},
-      {"wait_policy", machine.wait_policy}};
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))}};
+  environment.update(train::machine_json(train::describe_machine()));
+  return environment;
 }
 
 std::string bench_page(const std::string& title, const std::string& lead, const std::string& body,

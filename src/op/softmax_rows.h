@@ -10,12 +10,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 
 #include "halftone/formula.h"
 
 namespace halftone {
+
+// Lanes combined by halves, a fixed order.
+template <class Real, std::size_t kLanes, class Combine>
+[[gnu::always_inline]] inline Real folded(Real (&lanes)[kLanes], const Combine& combine) {
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::size_t l = 0; l < half; ++l) lanes[l] = combine(lanes[l], lanes[l + half]);
+  return lanes[0];
+}
 
 // term(i) for i in [0, count), added up in lanes over runs of kRun, and the runs in double. A fixed order
 // that a compiler can turn into vectors of any width.
@@ -30,9 +39,7 @@ template <class Real, class Term>
     for (; i + kLanes <= end; i += kLanes)
       for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += term(i + l);
     for (std::size_t l = 0; i + l < end; ++l) lanes[l] += term(i + l);
-    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-      for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-    total += double{lanes[0]};
+    total += double{folded(lanes, std::plus<Real>())};
   }
   return total;
 }
@@ -49,9 +56,7 @@ template <class Real>
   for (; i + kLanes <= x.size(); i += kLanes)
     for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
   for (std::size_t l = 0; i + l < x.size(); ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) lanes[l] = larger(lanes[l], lanes[l + half]);
-  return lanes[0];
+  return folded(lanes, larger);
 }
 
 // Nothing is left of the row: every element is -infinity.
