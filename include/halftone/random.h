@@ -28,8 +28,8 @@ float random_normal_at(std::uint64_t seed, std::uint64_t stream, std::uint64_t i
 std::vector<std::int32_t> random_permutation(std::int32_t count, std::uint64_t seed, std::uint64_t stream);
 
 // Streams in use, so that no two purposes share numbers. Data shuffling uses shuffle + epoch, stochastic
-// rounding of weights rounding + the number of the parameter, that of an optimizer's state moments + the
-// number of the state tensor.
+// rounding of weights rounding + the number of the parameter in its optimizer, that of an optimizer's state
+// moments + the number of the state tensor: two optimizers round with the same numbers.
 namespace streams {
 inline constexpr std::uint64_t initialise = 1;
 inline constexpr std::uint64_t dropout = 2;

@@ -68,7 +68,7 @@ struct Storage {
   std::int64_t bytes;
   std::uint64_t version = 0;
   std::vector<CachedCast> casts;
-  bool keep_casts = false;  // an optimizer writes the copies too: they are made to stay
+  int keep_casts = 0;  // optimizers that write the copies too: they are made to stay
 };
 
 // What the autograd floor attaches to a tensor; opaque here.

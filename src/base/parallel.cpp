@@ -3,19 +3,26 @@
 // The thread pool. The caller of a loop works on its chunks itself, and threads that wait for work help: a
 // loop never waits for a thread that has not begun, so one that gets no core costs nothing. A waiting thread
 // looks for work for a short while, because the next loop is usually microseconds away and waking a thread
-// takes longer than that, and then sleeps, because a core that other processes want must not be burnt.
+// takes longer than that, and then sleeps, because a core that other processes want must not be burnt. In a
+// forked child, which has none of these threads, the pool begins anew.
 #include "halftone/parallel.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "halftone/error.h"
+#include "halftone/float_state.h"
 #include "halftone/profile.h"
+#include "halftone/warning.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -53,8 +60,7 @@ class Pool {
     const std::unique_lock only(caller_, std::try_to_lock);
     if (!only) return false;
     const profile::Loop recorded;
-    for (; workers_ < threads - 1; ++workers_)
-      std::thread([this, index = workers_] { help(index); }).detach();
+    hire(threads - 1);
     // Before anything changes: a helper late for the loop before must not find a chunk under a larger count.
     ticket_.store(kNoTicket, std::memory_order_seq_cst);
     call_ = call;
@@ -80,6 +86,21 @@ class Pool {
   }
 
  private:
+  // Where the system gives no more threads, those there are do the work: it is not asked again, which would
+  // cost every loop a failed call.
+  void hire(int helpers) {
+    try {
+      for (; workers_ < helpers && !refused_; ++workers_)
+        std::thread([this, index = workers_] { help(index); }).detach();
+    } catch (const std::system_error& error) {
+      refused_ = true;
+      warn_once("threads",
+                std::to_string(helpers + 1) + " threads, of which " + std::to_string(workers_ + 1) +
+                    " could be had: " + error.what(),
+                "as many threads as loops are to use", "a higher limit of the process, or set_thread_count");
+    }
+  }
+
   static constexpr std::uint64_t kNoTicket = 0xffffffff;  // beyond every chunk
 
   static std::uint64_t first_ticket(int loop) {
@@ -109,6 +130,7 @@ class Pool {
   }
 
   [[noreturn]] void help(int index) {
+    const DefaultFloatState state;  // and not that of the thread that made this one
     for (int seen = 0;;) {
       await_change(loop_, seen);
       seen = loop_.load(std::memory_order_acquire);
@@ -118,6 +140,7 @@ class Pool {
 
   std::mutex caller_;
   int workers_ = 0;
+  bool refused_ = false;
   detail::ChunkFunction call_ = nullptr;
   const void* body_ = nullptr;
   const profile::Loop* recorded_ = nullptr;
@@ -130,9 +153,21 @@ class Pool {
   alignas(64) std::atomic<int> done_ = 0;              // chunks
 };
 
+Pool& pool();
+
+// Of the pool that a child of fork finds only the memory is of use. (A fork out of a chunk leaves it: the
+// loop around is not over.)
+void begin_anew() {
+  if (!inside_loop) new (&pool()) Pool;
+}
+
 // Never destroyed: its threads may wait on it while the process ends.
 Pool& pool() {
-  static Pool& instance = *new Pool;
+  static Pool& instance = []() -> Pool& {
+    Pool& made = *new Pool;
+    ::pthread_atfork(nullptr, nullptr, begin_anew);
+    return made;
+  }();
   return instance;
 }
 
@@ -156,6 +191,8 @@ void set_thread_count(int count) {
 namespace detail {
 
 void parallel_chunks(std::int64_t count, std::int64_t chunk, ChunkFunction call, const void* body) {
+  // Chunks on the caller's own thread, too, give the bits of those elsewhere (laws 8 and 9).
+  const DefaultFloatState state;
   const std::int64_t chunks = chunk_count(count, chunk);
   const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), chunks));
   if (threads > 1 && !inside_loop && chunks <= kMaxChunks && pool().run(call, body, count, chunk, threads))

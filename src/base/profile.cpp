@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each thread writes to a list of its own. A list is read when the recording has ended, from the thread that
-// started it: the loops that the other threads worked in are over by then.
+// Each thread writes to a list of its own, under a lock that nobody else wants until the recording ends: then
+// the thread that started it reads all of them, and threads of the program may still be at work.
 #include "halftone/profile.h"
 
 #include <chrono>
@@ -16,6 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Lane {
+  std::mutex mutex;  // guards the rest
   int recording = 0;
   std::vector<Event> events;
   std::vector<std::size_t> open;  // innermost last
@@ -25,11 +26,12 @@ struct Lane {
 
 std::mutex mutex;  // guards `lanes`
 std::vector<std::shared_ptr<Lane>> lanes;
-Clock::time_point origin;
+std::atomic<Clock::duration> origin;  // when the recording began
 std::atomic<std::int64_t> loops = 0;
 
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - origin).count();
+  const Clock::duration since = Clock::now().time_since_epoch() - origin.load(std::memory_order_relaxed);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
 Lane& this_lane() {
@@ -42,22 +44,24 @@ Lane& this_lane() {
   return *lane;
 }
 
-// The lane of this thread, empty if it holds an earlier recording.
-Lane& lane_of(int recording) {
-  Lane& lane = this_lane();
-  if (lane.recording != recording) {
-    lane.recording = recording;
-    lane.events.clear();
-    lane.open.clear();
-    lane.loop = 0;
-  }
-  return lane;
+// Here and below the caller holds the lane. Empties it if it has an earlier recording.
+void turn_to(Lane& lane, int recording) {
+  if (lane.recording == recording) return;
+  lane.recording = recording;
+  lane.events.clear();
+  lane.open.clear();
+  lane.loop = 0;
 }
 
 void push(Lane& lane, std::string_view name, std::string_view part, Class kind, Role role) {
   lane.open.push_back(lane.events.size());
   const std::int64_t time = now();
   lane.events.push_back({name, part, kind, role, static_cast<int>(lane.open.size()) - 1, time, time});
+}
+
+void close_innermost(Lane& lane) {
+  lane.events[lane.open.back()].end = now();
+  lane.open.pop_back();
 }
 
 }  // namespace
@@ -73,37 +77,45 @@ namespace detail {
 
 int open(std::string_view name, std::string_view part, Class kind, Role role) {
   const int number = recording.load(std::memory_order_acquire);
-  if (number != 0) push(lane_of(number), name, part, kind, role);
+  if (number == 0) return 0;
+  Lane& lane = this_lane();
+  const std::lock_guard lock(lane.mutex);
+  turn_to(lane, number);
+  push(lane, name, part, kind, role);
   return number;
 }
 
 void close(int number) {
   Lane& lane = this_lane();
+  const std::lock_guard lock(lane.mutex);
   if (lane.recording != number || lane.open.empty()) return;  // the recording ended before the scope
-  Event& event = lane.events[lane.open.back()];
-  event.end = now();
-  lane.open.pop_back();
+  close_innermost(lane);
 }
 
 }  // namespace detail
 
 Loop::Loop() {
-  const int number = detail::recording.load(std::memory_order_relaxed);
+  const int number = detail::recording.load(std::memory_order_acquire);
   if (number == 0) return;
-  const Lane& lane = lane_of(number);
+  Lane& lane = this_lane();
+  const std::lock_guard lock(lane.mutex);
+  turn_to(lane, number);
   name_ = "loop";
   if (!lane.open.empty()) {
     const Event& around = lane.events[lane.open.back()];
     name_ = around.name, part_ = around.part, kind_ = around.kind;
   }
   number_ = ++loops;
-  recording_ = detail::open(name_, part_, kind_, Role::loop);
+  recording_ = number;
+  push(lane, name_, part_, kind_, Role::loop);
 }
 
 void Chunk::begin(const Loop& loop) {
-  const int number = detail::recording.load(std::memory_order_relaxed);
+  const int number = detail::recording.load(std::memory_order_acquire);
   if (number == 0) return;
-  Lane& lane = lane_of(number);
+  Lane& lane = this_lane();
+  const std::lock_guard lock(lane.mutex);
+  turn_to(lane, number);
   recording_ = number;
   if (lane.loop == loop.number_) return lane.open.push_back(lane.chunk);
   lane.loop = loop.number_;
@@ -117,7 +129,7 @@ void start() {
     const std::lock_guard lock(mutex);
     std::erase_if(lanes, [](const auto& lane) { return lane.use_count() == 1; });  // of threads that ended
   }
-  origin = Clock::now();
+  origin.store(Clock::now().time_since_epoch(), std::memory_order_relaxed);
   detail::recording.store(++last, std::memory_order_release);
   detail::open("step", {}, Class::other, Role::scope);
 }
@@ -125,13 +137,19 @@ void start() {
 Recording stop() {
   const int number = detail::recording.exchange(0);
   Recording result{thread_count(), {}};
-  Lane& own = lane_of(number);
-  while (!own.open.empty()) detail::close(number);
-  result.of_thread.push_back(own.events);
+  Lane& own = this_lane();
+  {
+    const std::lock_guard lock(own.mutex);
+    turn_to(own, number);
+    while (!own.open.empty()) close_innermost(own);
+    result.of_thread.push_back(own.events);
+  }
   const std::lock_guard lock(mutex);
-  for (const auto& lane : lanes)
-    if (lane.get() != &own && lane->recording == number && !lane->events.empty())
-      result.of_thread.push_back(lane->events);
+  for (const auto& lane : lanes) {
+    if (lane.get() == &own) continue;
+    const std::lock_guard held(lane->mutex);
+    if (lane->recording == number && !lane->events.empty()) result.of_thread.push_back(lane->events);
+  }
   return result;
 }
 

@@ -19,16 +19,20 @@ namespace {
 
 using detail::Arena, detail::kAlignment, detail::poison, detail::unpoison;
 
+// Small blocks of one size. The list has room for all of them, so that giving one back needs no memory.
+struct SmallBlocks {
+  std::vector<std::byte*> free;
+  std::size_t made = 0;  // in use or not
+};
+
 struct Cache {
   std::mutex mutex;
-  std::array<std::vector<std::byte*>, detail::kLargeBlock / kAlignment> free;  // small blocks
+  std::array<SmallBlocks, detail::kLargeBlock / kAlignment> blocks;
   std::int64_t small = 0;  // bytes of small blocks, in use or not
   Arena arena;             // large ones
   MemoryStats stats;
 
-  std::vector<std::byte*>& free_of(std::int64_t size) {
-    return free[static_cast<std::size_t>(size / kAlignment)];
-  }
+  SmallBlocks& blocks_of(std::int64_t size) { return blocks[static_cast<std::size_t>(size / kAlignment)]; }
 };
 
 // Never destroyed: tensors with static lifetime give their blocks back after main has returned.
@@ -45,27 +49,31 @@ std::int64_t red_zone() { return __asan_poison_memory_region == nullptr ? 0 : kA
 void drop_free_blocks(Cache& c) {
   const profile::Scope giving_back("free", profile::Class::allocator);
   for (std::int64_t bytes = 0; bytes < detail::kLargeBlock; bytes += kAlignment) {
-    auto& blocks = c.free_of(bytes);
-    for (std::byte* block : blocks) {
+    SmallBlocks& blocks = c.blocks_of(bytes);
+    for (std::byte* block : blocks.free) {
       unpoison(block, bytes);
       std::free(block);
     }
-    c.small -= bytes * static_cast<std::int64_t>(blocks.size());
-    blocks.clear();
+    c.small -= bytes * static_cast<std::int64_t>(blocks.free.size());
+    blocks.made -= blocks.free.size();
+    blocks.free.clear();
   }
   c.arena.give_back();
 }
 
 std::byte* small_block(Cache& c, std::int64_t size) {
-  auto& blocks = c.free_of(size);
-  if (!blocks.empty()) {
-    std::byte* block = blocks.back();
-    blocks.pop_back();
+  auto& [free, made] = c.blocks_of(size);
+  if (!free.empty()) {
+    std::byte* block = free.back();
+    free.pop_back();
     return block;
   }
   const profile::Scope asking("allocate", profile::Class::allocator);
+  if (free.capacity() == made) free.reserve(2 * made + 8);
   void* block = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
-  if (block != nullptr) c.small += size;
+  if (block == nullptr) return nullptr;
+  ++made;
+  c.small += size;
   return static_cast<std::byte*>(block);
 }
 
@@ -113,7 +121,7 @@ void release(std::byte* block, std::int64_t bytes) noexcept {
   if (is_large(size))
     c.arena.release(block, size + red_zone());
   else
-    c.free_of(size).push_back(block);
+    c.blocks_of(size).free.push_back(block);
 }
 
 }  // namespace detail

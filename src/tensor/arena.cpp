@@ -15,19 +15,31 @@ namespace {
 
 constexpr std::int64_t kMostAddresses = std::int64_t{1} << 40;
 constexpr std::int64_t kLeastAddresses = std::int64_t{1} << 24;
-constexpr std::int64_t kGrowth = std::int64_t{1} << 26;  // addresses become usable so many at a time
+constexpr std::int64_t kAddressUnit = std::int64_t{1} << 20;  // a multiple of every page size
+constexpr std::int64_t kGrowth = std::int64_t{1} << 26;       // addresses become usable so many at a time
 
 }  // namespace
 
-// Where the system limits addresses, fewer of them must do.
+// Where the system limits addresses, about half of what it leaves must do: the stacks of threads, libraries
+// and small blocks need some, too.
 Arena::Arena() {
-  for (std::int64_t bytes = kMostAddresses; bytes >= kLeastAddresses && capacity_ == 0; bytes /= 2) {
-    void* begin =
-        ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin == MAP_FAILED) continue;
-    base_ = static_cast<std::byte*>(begin);
-    capacity_ = bytes;
+  std::int64_t bytes = kMostAddresses;
+  while (!reserve(bytes)) {
+    bytes = bytes / 8 * 7 / kAddressUnit * kAddressUnit;
+    if (bytes < kLeastAddresses) return;
   }
+  if (bytes == kMostAddresses) return;
+  capacity_ = bytes / 2 / kAddressUnit * kAddressUnit;
+  ::munmap(base_ + capacity_, static_cast<std::size_t>(bytes - capacity_));
+}
+
+bool Arena::reserve(std::int64_t bytes) {
+  void* begin =
+      ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) return false;
+  base_ = static_cast<std::byte*>(begin);
+  capacity_ = bytes;
+  return true;
 }
 
 Arena::~Arena() {
@@ -50,19 +62,35 @@ bool Arena::grow(std::int64_t bytes) {
   return true;
 }
 
-void Arena::insert(std::int64_t offset, Range range) {
-  free_.emplace(offset, range);
-  by_size_.emplace(range.bytes, offset);
+// Between so many blocks and beside them there is at most one free range more than blocks.
+void Arena::make_nodes(std::size_t blocks) {
+  for (std::size_t made = free_.size() + spare_.size(); made <= blocks; ++made) {
+    if (spare_.capacity() <= made) spare_.reserve(2 * made + 16);
+    Ranges range{{0, {0, 0}}};
+    Sizes size{{0, 0}};
+    spare_.emplace_back(range.extract(range.begin()), size.extract(size.begin()));
+  }
 }
 
-Arena::Range Arena::remove(Ranges::iterator range) {
+void Arena::insert(std::int64_t offset, Range range) noexcept {
+  auto& [node, size] = spare_.back();
+  node.key() = offset;
+  node.mapped() = range;
+  size.value() = {range.bytes, offset};
+  free_.insert(std::move(node));
+  by_size_.insert(std::move(size));
+  spare_.pop_back();
+}
+
+Arena::Range Arena::remove(Ranges::iterator range) noexcept {
   const Range removed = range->second;
-  by_size_.erase({removed.bytes, range->first});
-  free_.erase(range);
+  auto size = by_size_.extract({removed.bytes, range->first});
+  spare_.emplace_back(free_.extract(range), std::move(size));
   return removed;
 }
 
 std::byte* Arena::allocate(std::int64_t bytes) {
+  make_nodes(blocks_ + 1);
   std::int64_t offset = end_;
   Range range{0, 0};
   if (const auto fitting = by_size_.lower_bound({bytes, 0}); fitting != by_size_.end()) {
@@ -81,10 +109,11 @@ std::byte* Arena::allocate(std::int64_t bytes) {
   const Range rest{range.bytes - bytes, std::min(range.held, range.bytes - bytes)};
   if (rest.bytes > 0) insert(offset + bytes, rest);
   held_ += bytes + rest.held - range.held;
+  ++blocks_;
   return base_ + offset;
 }
 
-void Arena::release(std::byte* block, std::int64_t bytes) {
+void Arena::release(std::byte* block, std::int64_t bytes) noexcept {
   std::int64_t offset = block - base_;
   Range range{bytes, bytes};
   const auto merge = [&](Ranges::iterator neighbour) {
@@ -98,6 +127,7 @@ void Arena::release(std::byte* block, std::int64_t bytes) {
   if (next != free_.end() && next->first == offset + bytes) merge(next);
   if (previous != free_.end() && previous->first + previous->second.bytes == offset) merge(previous);
   insert(offset, range);
+  --blocks_;
 }
 
 void Arena::give_back() {

@@ -17,7 +17,9 @@ Shape::Shape(std::span<const std::int64_t> sizes) : rank_(static_cast<int>(sizes
 
 std::int64_t Shape::count() const {
   std::int64_t product = 1;
-  for (const std::int64_t size : *this) product *= size;
+  for (const std::int64_t size : *this)
+    if (__builtin_mul_overflow(product, size, &product))
+      throw ShapeError("shape", to_string(*this), "fewer than 2^63 elements");
   return product;
 }
 

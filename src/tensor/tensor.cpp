@@ -6,6 +6,11 @@
 #include "tensor/allocator.h"
 
 namespace halftone {
+namespace {
+
+constexpr std::int64_t kMostBytes = (std::int64_t{1} << 62) - 1;  // the allocator rounds up
+
+}  // namespace
 
 Storage::Storage(std::int64_t size) : data(detail::allocate(size)), bytes(size) {}
 Storage::~Storage() { detail::release(data, bytes); }
@@ -14,6 +19,9 @@ Tensor::Tensor(const Shape& shape, DType dtype) {
   for (const std::int64_t size : shape)
     if (size < 0) throw ShapeError("tensor", "shape " + to_string(shape), "no negative size");
   const std::int64_t count = shape.count();
+  if (count > kMostBytes / dtype.bytes())
+    throw ShapeError("tensor", fmt::format("{} of shape {}", dtype.name(), to_string(shape)),
+                     "less than 2^62 bytes");
   body_ = std::make_shared<Body>(Body{shape, contiguous_strides(shape), 0, count, dtype,
                                       std::make_shared<Storage>(count * dtype.bytes()), nullptr});
 }

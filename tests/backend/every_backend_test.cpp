@@ -183,6 +183,21 @@ TEST_P(EveryBackend, ReduceIntoEveryFormatAndLayout) {
                 [&](const Backend& b, const Tensor& y) { b.reduce(Reduction::sum, x, y, 1, accumulate); });
 }
 
+// 2^24 + 1 is no float32.
+TEST_P(EveryBackend, WholeNumbersAreAddedExactly) {
+  constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
+  for (const DType dtype : {int32, int64}) {
+    const Tensor x = full({3, 5}, 0x1000001, dtype), y = zeros({5}, dtype);
+    const Tensor sums = empty({3, 5}, dtype), total = empty({3, 1}, dtype), largest = empty({3, 1}, dtype);
+    backend().elementwise(kAdd, std::array{x, y}, sums);
+    EXPECT_EQ(sums.to_vector(), std::vector<double>(15, 0x1000001)) << dtype.name();
+    backend().reduce(Reduction::sum, x, total);
+    EXPECT_EQ(total.to_vector(), std::vector<double>(3, 5 * 0x1000001)) << dtype.name();
+    backend().reduce(Reduction::max, x, largest);
+    EXPECT_EQ(largest.to_vector(), std::vector<double>(3, 0x1000001)) << dtype.name();
+  }
+}
+
 TEST_P(EveryBackend, CopyBetweenEveryPairOfFormats) {
   for (const Format& from : kFormats)
     for (const Format& to : kFormats)

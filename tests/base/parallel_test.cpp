@@ -2,18 +2,28 @@
 #include "halftone/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "halftone/error.h"
+#include "halftone/warning.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 namespace halftone {
 namespace {
@@ -210,6 +220,56 @@ TEST_F(Parallel, RoundsUpToWholeUnits) {
       EXPECT_EQ(whole % unit, 0);
       EXPECT_TRUE(whole >= count && whole < count + unit) << count << " by " << unit << ": " << whole;
     }
+}
+
+#if defined(__SSE2__)
+TEST_F(Parallel, ChunksKeepSubnormalsWhateverTheCallerDoes) {
+  const unsigned before = _mm_getcsr(), flushes = before | 0x8040u;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    std::vector<float> halves(64, 0x1p-140f);
+    _mm_setcsr(flushes);
+    parallel_for(64, 1, [&](std::int64_t begin, std::int64_t) {
+      volatile float half = 0.5f;
+      halves[static_cast<std::size_t>(begin)] *= half;
+    });
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    EXPECT_EQ(after & 0x8040u, 0x8040u) << "the caller's own state";
+    EXPECT_EQ(halves, std::vector<float>(64, 0x1p-141f)) << threads << " threads";
+  }
+}
+#endif
+
+// A child has none of the threads of its parent.
+TEST_F(Parallel, AForkedChildGetsHelpersOfItsOwn) {
+  set_thread_count(2);
+  ASSERT_TRUE(two_threads_meet());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(two_threads_meet() ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(two_threads_meet());
+}
+
+// Each of the threads to come wants a stack that no machine has.
+[[noreturn]] void loop_without_new_threads() {
+  pthread_attr_t attributes;
+  bool right = ::pthread_attr_init(&attributes) == 0 &&
+               ::pthread_attr_setstacksize(&attributes, std::size_t{1} << 60) == 0 &&
+               ::pthread_setattr_default_np(&attributes) == 0;
+  int warnings = 0;
+  set_warning_handler([&](const std::string&) { ++warnings; });
+  set_thread_count(3);
+  const std::vector<Chunk> expected = {{0, 4}, {4, 8}, {8, 10}};
+  for (int loop = 0; loop < 3; ++loop) right = right && chunks_of(10, 4) == expected;
+  std::_Exit(right && warnings == 1 ? 0 : 1);
+}
+
+TEST(ParallelDeathTest, LoopsGoOnWithTheThreadsThereAre) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(loop_without_new_threads(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Parallel, RefusesFewerThanOneThread) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -196,6 +197,34 @@ TEST(Profile, EachRecordingStartsEmpty) {
     EXPECT_LE(recording.of_thread[0].size(), 3U);  // the step, the loop, and a chunk if this thread got one
     for (const auto& events : recording.of_thread) EXPECT_GE(events.front().begin, 0);
   }
+}
+
+// What a thread writes while another one stops the recording and reads it.
+TEST(Profile, ThreadsOfTheProgramMayBeAtWorkWhileARecordingEnds) {
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) {
+      const Scope outer("outer", Class::data);
+      const Scope inner("inner", Class::data);
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < 500; ++i) {
+    profile::start();
+    wait(10);
+    const Recording recording = profile::stop();
+    ASSERT_EQ(recording.of_thread[0].size(), 1U);
+    ASSERT_LE(recording.of_thread.size(), 2U);
+    if (recording.of_thread.size() == 1) continue;
+    for (const Event& event : recording.of_thread[1]) {
+      ASSERT_TRUE(event.name == "outer" || event.name == "inner") << event.name;
+      ASSERT_LE(event.depth, 1);
+      ASSERT_GE(event.begin, 0);
+      ASSERT_GE(event.end, event.begin);
+    }
+  }
+  over = true;
+  other.join();
 }
 
 TEST(Profile, ThreadsOfTheProgramStayOut) {

@@ -2,9 +2,11 @@
 #include "tensor/allocator.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "halftone/tensor.h"
 
@@ -58,6 +60,15 @@ TEST(Allocator, CachedBlocksGoBackToTheSystemOnRequest) {
   { const Tensor a({1 << 20}, float32); }
   release_cached_memory();
   EXPECT_EQ(memory_stats().reserved, memory_stats().in_use);
+}
+
+// So that it cannot fail where there is none.
+TEST(Allocator, GivingSmallBlocksBackTakesNoMemory) {
+  std::vector<std::byte*> blocks(300);
+  for (std::byte*& block : blocks) block = detail::allocate(11111);  // a size that no other test has
+  const std::size_t before = ::mallinfo2().uordblks;
+  for (std::byte* block : blocks) detail::release(block, 11111);
+  EXPECT_EQ(::mallinfo2().uordblks, before);
 }
 
 TEST(Allocator, BlocksAreAlignedToACacheLine) {

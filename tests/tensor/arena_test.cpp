@@ -2,13 +2,17 @@
 #include "tensor/arena.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "tensor/allocator.h"
 #include "tensor/poison.h"
@@ -76,17 +80,36 @@ TEST(Arena, WhatCannotBeHadIsNullAndChangesNothing) {
   EXPECT_EQ(arena.allocate(kMiB), block + kMiB);
 }
 
-// In a process of its own, because the limit is on all that the process has.
-[[noreturn]] void allocate_with_few_addresses() {
-  const rlim_t few = rlim_t{1} << 33;
-  const rlimit limit{few, few};
-  bool right = ::setrlimit(RLIMIT_AS, &limit) == 0;
+// So that it cannot fail where there is none.
+TEST(Arena, GivingBlocksBackTakesNoMemory) {
   Arena arena;
-  right = right && arena.allocate(kMiB) != nullptr && arena.allocate(std::int64_t{1} << 33) == nullptr;
-  std::_Exit(right ? 0 : 1);
+  std::byte* blocks[200];
+  for (std::byte*& block : blocks) block = arena.allocate(64);
+  const std::size_t before = ::mallinfo2().uordblks;
+  for (std::size_t i = 0; i < 200; i += 2) arena.release(blocks[i], 64);  // a range each
+  const std::size_t apart = ::mallinfo2().uordblks;
+  for (std::size_t i = 1; i < 200; i += 2) arena.release(blocks[i], 64);
+  EXPECT_EQ(::mallinfo2().uordblks, before);
+  EXPECT_EQ(apart, before);
+  EXPECT_EQ(arena.allocate(200 * 64), blocks[0]);
 }
 
-TEST(ArenaDeathTest, MakesDoWithFewerAddressesWhereTheyAreLimited) {
+// In a process of its own, because the limit is on all that the process has. The rest of it, little more than
+// a power of two, must do for the stack of a thread, too.
+[[noreturn]] void allocate_with_few_addresses() {
+  std::int64_t used = 0;  // pages
+  std::ifstream("/proc/self/statm") >> used;
+  constexpr std::int64_t kLeft = std::int64_t{1} << 32;
+  const auto few = static_cast<rlim_t>(used * ::sysconf(_SC_PAGESIZE) + kLeft + kMiB);
+  const rlimit limit{few, few};
+  bool right = used > 0 && ::setrlimit(RLIMIT_AS, &limit) == 0, ran = false;
+  Arena arena;
+  right = right && arena.allocate(kLeft / 8) != nullptr && arena.allocate(kLeft) == nullptr;
+  std::thread([&] { ran = true; }).join();
+  std::_Exit(right && ran ? 0 : 1);
+}
+
+TEST(ArenaDeathTest, MakesDoWithHalfOfTheAddressesWhereTheyAreLimited) {
   if (__asan_poison_memory_region != nullptr) GTEST_SKIP() << "AddressSanitizer needs terabytes of addresses";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(allocate_with_few_addresses(), testing::ExitedWithCode(0), "");

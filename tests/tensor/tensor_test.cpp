@@ -34,6 +34,12 @@ TEST(Tensor, ItemNeedsExactlyOneElement) {
 
 TEST(Tensor, NegativeSizesAreAnError) { EXPECT_THROW(zeros({2, -1}), ShapeError); }
 
+TEST(Tensor, SizesWhoseProductNoNumberHoldsAreAnError) {
+  EXPECT_THROW(zeros({std::int64_t{1} << 61}, float64), ShapeError);  // 2^64 bytes, which is 0 in 64 bits
+  EXPECT_THROW(zeros({std::int64_t{1} << 32, std::int64_t{1} << 32}, uint8), ShapeError);
+  EXPECT_THROW(zeros({std::int64_t{1} << 62}, uint8), ShapeError);
+}
+
 TEST(Tensor, ValuesAreReadThroughStrides) {
   const Tensor t = transpose(from_values(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3}), 0, 1);
   EXPECT_FALSE(t.is_contiguous());

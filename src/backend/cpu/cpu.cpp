@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contractions and named kernels: forwarded to oneDNN, or to the reference where an operand is float64.
+// The contractions and named kernels: forwarded to oneDNN, or to the reference where float32 cannot hold
+// an operand.
 #include "backend/cpu/cpu.h"
 
 #include "backend/cpu/onednn_loops.h"

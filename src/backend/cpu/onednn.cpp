@@ -10,6 +10,8 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "backend/cpu/precision.h"
@@ -105,6 +107,15 @@ const Prepared& prepare(const CompiledPrimitive& compiled) {
 std::uint64_t next_id() {
   static std::atomic<std::uint64_t> made = 0;
   return ++made;
+}
+
+// What a failure of oneDNN is to those who call halftone.
+[[noreturn]] void rethrow(const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+  const std::string given = std::string("oneDNN: ") + error.what();
+  constexpr std::string_view kInstead = "the backend \"reference\"";
+  if (error.status == dnnl_runtime_error) throw Error("cpu", given, "oneDNN to work", kInstead);
+  throw Unsupported("cpu", given, "a shape that oneDNN implements", kInstead);
 }
 
 // Every value of the format is a bfloat16, and none a subnormal one, which the processor would read as zero.
@@ -209,8 +220,7 @@ std::shared_ptr<const CompiledPrimitive> cached_primitive(const PrimitiveKey& ke
       c.primitives.clear();  // those running are held by their callers
     return c.primitives.insert_or_assign(key, std::move(made)).first->second;
   } catch (const dnnl::error& error) {
-    throw Unsupported("cpu", std::string("oneDNN: ") + error.what(), "a shape that oneDNN implements",
-                      "use the backend \"reference\"");
+    rethrow(error);
   }
 }
 
@@ -219,7 +229,7 @@ void forget_primitives() {
   cache().primitives.clear();
 }
 
-void execute(const CompiledPrimitive& compiled, std::initializer_list<Argument> arguments) {
+void execute(const CompiledPrimitive& compiled, std::initializer_list<Argument> arguments) try {
   thread_local Scratch scratch;
   thread_local dnnl::stream stream(onednn_engine());
   const SingleThread single;
@@ -237,6 +247,8 @@ void execute(const CompiledPrimitive& compiled, std::initializer_list<Argument> 
     give(compiled.arguments.size(), DNNL_ARG_SCRATCHPAD, scratch.reserve(compiled.scratchpad.get_size()));
   dnnl::error::wrap_c_api(dnnl_primitive_execute(compiled.primitive.get(), stream.get(), count, given.data()),
                           "execution");
+} catch (const dnnl::error& error) {
+  rethrow(error);
 }
 
 void reorder(PrimitiveKey key, const dnnl::memory::desc& from, const void* source,

@@ -59,14 +59,16 @@ struct CompiledPrimitive {
 // Attributes every primitive is made with: strict float32 arithmetic, scratch memory passed by the caller.
 dnnl::primitive_attr primitive_attributes();
 
-// The primitive of that key, made (for one thread) on first use. Throws Unsupported if oneDNN has none.
+// The primitive of that key, made (for one thread) on first use. Throws Unsupported if oneDNN has none,
+// std::bad_alloc if it has no memory for one.
 std::shared_ptr<const CompiledPrimitive> cached_primitive(const PrimitiveKey& key,
                                                           const std::function<CompiledPrimitive()>& make);
 
 // Empties the cache; primitives in use are held by their users.
 void forget_primitives();
 
-// Runs the primitive on the calling thread alone. Safe from several threads at once.
+// Runs the primitive on the calling thread alone. Safe from several threads at once. Throws as above, or
+// Error.
 struct Argument {
   int number;
   const void* data;

@@ -195,8 +195,10 @@ void max_pool2d_backward(const KernelCall& call) {
       return move_gradients<std::uint8_t>(bands, dy, indices, out);
     case 2:
       return move_gradients<std::uint16_t>(bands, dy, indices, out);
-    default:
+    case 4:
       return move_gradients<std::uint32_t>(bands, dy, indices, out);
+    default:
+      return move_gradients<std::uint64_t>(bands, dy, indices, out);
   }
 }
 

@@ -3,24 +3,13 @@
 // Which formats float32 can hold.
 #pragma once
 
-#include <algorithm>
-#include <span>
-
+#include "backend/precision.h"
 #include "backend/reference/reference.h"
 
 namespace halftone::cpu {
 
-// Floating, with more range or precision than float32: arithmetic has to be done in double.
-inline bool is_wide(DType dtype) {
-  if (dtype == float32 || dtype == bfloat16 || dtype == float16) return false;  // nearly always
-  const Format& format = dtype.format();
-  return format.is_floating() && (format.precision() > 24 || max_finite(format) > 0x1.fffffep127 ||
-                                  detail::least_exponent(format) < -149);
-}
-inline bool is_wide(const Tensor& tensor) { return tensor.defined() && is_wide(tensor.dtype()); }
-inline bool any_wide(std::span<const Tensor> tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), [](const Tensor& x) { return is_wide(x); });
-}
+using halftone::any_wide;
+using halftone::is_wide;
 
 // Every value of the format is a float32.
 inline bool fits_float32(DType dtype) {

@@ -119,6 +119,29 @@ TEST(OneDnn, WhatOneDnnRefusesIsUnsupported) {
   EXPECT_THROW(cpu::cached_primitive({1003}, make), Unsupported);
 }
 
+TEST(OneDnn, WhatOneDnnHasNoMemoryForIsNotUnsupported) {
+  const auto fails = [](dnnl_status_t status) {
+    return [status]() -> cpu::CompiledPrimitive { throw dnnl::error(status, "a failure"); };
+  };
+  EXPECT_THROW(cpu::cached_primitive({1005}, fails(dnnl_out_of_memory)), std::bad_alloc);
+  EXPECT_THROW(cpu::cached_primitive({1005}, fails(dnnl_unimplemented)), Unsupported);
+  try {
+    cpu::cached_primitive({1005}, fails(dnnl_runtime_error));
+    FAIL() << "nothing was thrown";
+  } catch (const Unsupported&) {
+    FAIL() << "a shape that oneDNN has";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("a failure"), std::string::npos);
+  }
+}
+
+TEST(OneDnn, AFailedExecutionIsAnErrorOfOurs) {
+  cpu::CompiledPrimitive nothing = copy_of(8);
+  nothing.primitive = dnnl::primitive();
+  const Tensor x = test::uniform({8}, float32, 6), y({8}, float32);
+  EXPECT_THROW(cpu::execute(nothing, {{DNNL_ARG_FROM, x.raw()}, {DNNL_ARG_TO, y.raw()}}), Error);
+}
+
 TEST(OneDnn, ReorderMovesBetweenLayoutsAndFormats) {
   using dnnl::memory;
   const memory::desc rows({3, 4}, memory::data_type::f32, memory::format_tag::ab);

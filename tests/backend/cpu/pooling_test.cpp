@@ -105,6 +105,15 @@ TEST(Pooling, TheGradientOfAMaximumGoesToItsPlaceAlone) {
       }
 }
 
+TEST(Pooling, TheGradientOfAMaximumIsACodeOfEightBytesToo) {
+  const Case c{{1, 1, 1, 2}, 2};
+  const Shape strides = contiguous_strides(c.pooled);
+  const Tensor dy = from_values({1 + 0x1p-52, -3}, float64).view(c.pooled, strides, 0),
+               argmax = from_values({2, 1}, uint8).view(c.pooled, strides, 0);
+  const Tensor dx = run(cpu::max_pool2d_backward, c, {dy, argmax}, c.image(), float64);
+  EXPECT_EQ(dx.to_vector(), (std::vector<double>{0, 0, 0, -3, 1 + 0x1p-52, 0, 0, 0}));
+}
+
 TEST(Pooling, TheAverageOfEveryWindowIsRoundedOnce) {
   for (const Case& c : kCases)
     for (const DType dtype : test::contraction_formats())
