@@ -98,6 +98,7 @@ void backward(const Tensor& loss, const Tensor& gradient = {});
 // the gradient may be used and dropped (zero_grad) there and then. One hook per leaf; an empty one removes
 // it. Throws ValueError if the tensor is not a leaf.
 void set_gradient_hook(const Tensor& leaf, std::function<void()> hook);
+const std::function<void()>& gradient_hook(const Tensor& leaf);  // empty if it has none; throws likewise
 
 // d sum(y * gradient) / d inputs, in their order, without touching any grad(). An input that y does not
 // depend on gets zeros. Results are float32 (float64 of float64). The graph of y is consumed, as by backward;
@@ -125,8 +126,9 @@ class Gradients {
 
 // Activation checkpointing (Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost",
 // 2016): runs fn and keeps only its inputs; backward runs fn again, under the same casts, random numbers and
-// modes. Gradients have the bits of the run without. fn may use parameters that it captures. Throws Error
-// from backward, naming the op, if recomputing does not run the same ops on the same shapes and formats.
+// modes. Gradients have the bits of the run without. fn may use parameters that it captures, and
+// an input may be undefined; where nothing needs a gradient, neither does the result. Throws Error from
+// backward, naming the op, if recomputing does not run the same ops on the same shapes and formats.
 struct CheckpointOptions {
   // Results of ops of these names are kept and not computed again ("linear", "conv2d": those that cost most).
   std::vector<std::string> keep;

@@ -22,8 +22,10 @@
 namespace halftone {
 
 // What autocast does to an op's operands, and the format of its result (ARCHITECTURE.md, "Cast rules").
-// Outside autocast operands are read as they are and the result has the promoted format of the operands
-// (float32 for the policy of that name). float64 operands are never cast down, integers never cast.
+// Outside autocast operands are read as they are and the result is in the smallest format that holds all of
+// them (compute, widest), in that of the first (inside_float32, keep) or in float32 (float32). float64
+// operands are never cast down and make the result float64 (but for keep); integers are never cast, have no
+// say beside floating operands, and alone give float32 under inside_float32, outside autocast and in it.
 enum class CastPolicy {
   compute,         // operands cast to the compute format, result in it
   inside_float32,  // operands read as they are, maths in float32, result in the compute format
@@ -160,6 +162,7 @@ struct ElementwiseSpec {
   std::vector<Gradient> gradients;  // of each input
   std::function<std::vector<Example>()> examples;
   std::function<std::vector<Tensor>(const DifferentiateCall&)> differentiate{};  // as Op::differentiate
+  int operands = kMaxOperands;                                                   // as Op::operands
 };
 Op elementwise_op(ElementwiseSpec spec);
 

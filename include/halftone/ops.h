@@ -35,7 +35,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor operator*(const Tensor& a, double factor) { return scale(a, factor); }
 inline Tensor operator*(double factor, const Tensor& a) { return scale(a, factor); }
 
-// Views: no element moves (reshape copies where strides do not allow a view).
+// Views: no element moves (reshape copies a tensor that is not contiguous).
 Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1
 Tensor flatten(const Tensor& x);                      // (batch, everything else)
 Tensor transpose(const Tensor& x, int axis0, int axis1);

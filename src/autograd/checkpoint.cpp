@@ -37,9 +37,9 @@ struct CheckpointNode final : detail::Node {
         fn(std::move(fn)),
         state(thread_state()),
         trace(std::move(keep)) {
-    for (const Tensor& t : tensors) {
-      saved.push_back(t.detach());
-      versions.push_back(t.version());
+    for (const Tensor& t : tensors) {  // which may be undefined: an optional operand
+      saved.push_back(t ? t.detach() : Tensor());
+      versions.push_back(t ? t.version() : 0);
     }
   }
 
@@ -64,10 +64,19 @@ struct CheckpointNode final : detail::Node {
     if (const auto root = recompute(gradient)) gradients.splice(*this, root, gradient);
   }
 
+  bool has_inputs() const {
+    return !captured.empty() ||
+           std::any_of(inputs.begin(), inputs.end(), [](const auto& s) { return s != nullptr; });
+  }
+
   // The result of the recomputed graph; null if nothing inside depends on a parameter after all.
   std::shared_ptr<detail::Slot> recompute(const Tensor& gradient) {
     std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < saved.size(); ++i) {
+      if (!saved[i]) {
+        tensors.emplace_back();
+        continue;
+      }
       if (saved[i].version() != versions[i])
         throw Error("checkpoint",
                     "input " + std::to_string(i) + " was modified in place after the forward pass",
@@ -111,6 +120,8 @@ Tensor checkpoint(CheckpointFunction fn, std::vector<Tensor> inputs, CheckpointO
   auto node =
       std::make_shared<CheckpointNode>(std::move(fn), inputs, std::move(slots), std::move(options.keep));
   Tensor output = node->forward(inputs);
+  // Nothing to differentiate, unless the function returned, as it is, a leaf that it captured.
+  if (!node->has_inputs() && !output.requires_grad()) return output;
   if (!output.is_unique()) output = output.detach();  // the function may have returned one of its inputs
   detail::attach(output, std::move(node));
   return output;

@@ -44,6 +44,8 @@ class NodeGradients final : public Gradients {
   DType dtype(int input) const override { return engine_.wanted_dtype(*slot(input)); }
 
   Tensor accumulator(int input) const override {
+    // What is added in place no watch would see; and what nobody asked for must not begin.
+    if (NonFiniteWatch::watching() || !wanted(input)) return {};
     const auto& s = slot(input);
     if (s->is_leaf()) return engine_.leaf_gradient(*s);
     const auto it = engine_.pending_.find(s.get());

@@ -11,8 +11,10 @@ GradcheckResult gradcheck(const std::function<Tensor(const std::vector<Tensor>&)
                           std::vector<Tensor> inputs, double step) {
   for (Tensor& input : inputs) {
     if (input.requires_grad() && (input.dtype() != float64 || !input.is_contiguous()))
-      throw DTypeError("gradcheck", fmt::format("an input of {}", input.dtype().name()),
-                       "contiguous float64 leaves");
+      throw DTypeError(
+          "gradcheck",
+          fmt::format("an input of {} with strides {}", input.dtype().name(), to_string(input.strides())),
+          "contiguous float64 leaves");
     input.zero_grad();
   }
   fn(inputs).backward();

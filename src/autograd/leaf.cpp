@@ -6,6 +6,16 @@
 #include "autograd/node.h"
 
 namespace halftone {
+namespace {
+
+std::function<void()>& hook_of(std::string_view where, const Tensor& leaf) {
+  const auto slot = detail::slot_of(leaf);
+  if (!slot || !slot->is_leaf())
+    throw ValueError(where, "a tensor that is not a leaf", "a leaf with requires_grad");
+  return slot->hook;  // the tensor keeps its slot
+}
+
+}  // namespace
 
 bool Tensor::requires_grad() const { return slot() != nullptr; }
 
@@ -37,11 +47,10 @@ void set_name(const Tensor& leaf, std::string name) {
 }
 
 void set_gradient_hook(const Tensor& leaf, std::function<void()> hook) {
-  const auto slot = detail::slot_of(leaf);
-  if (!slot || !slot->is_leaf())
-    throw ValueError("set_gradient_hook", "a tensor that is not a leaf", "a leaf with requires_grad");
-  slot->hook = std::move(hook);
+  hook_of("set_gradient_hook", leaf) = std::move(hook);
 }
+
+const std::function<void()>& gradient_hook(const Tensor& leaf) { return hook_of("gradient_hook", leaf); }
 
 std::string name_of(const Tensor& tensor) {
   const auto slot = detail::slot_of(tensor);

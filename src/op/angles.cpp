@@ -46,7 +46,8 @@ Tensor made(const TurnRates& rates, std::int64_t first, std::int64_t positions, 
   for (std::int64_t i = 0; i < half; ++i) rate[static_cast<std::size_t>(i)] = rate_of(rates, i, width);
   for (std::int64_t p = 0; p < positions; ++p)
     for (std::int64_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(first + p) * rate[static_cast<std::size_t>(i)];
+      const double angle =
+          (static_cast<double>(first) + static_cast<double>(p)) * rate[static_cast<std::size_t>(i)];
       values[static_cast<std::size_t>(p * width + i)] = std::cos(angle);
       values[static_cast<std::size_t>(p * width + i + half)] = std::sin(angle);
     }
@@ -59,8 +60,8 @@ Tensor angles(const TurnRates& rates, std::int64_t first, std::int64_t positions
               DType dtype) {
   // Elements of a table; a position beyond is no reason to keep all before it.
   constexpr std::int64_t kLargest = 1 << 21;
+  if (width == 0 || first > kLargest / width - positions) return made(rates, first, positions, width, dtype);
   const std::int64_t end = first + positions;
-  if (width == 0 || end > kLargest / width) return made(rates, first, positions, width, dtype);
   Tables& all = tables();
   const std::lock_guard lock(all.mutex);
   auto found = std::find_if(all.kept.begin(), all.kept.end(), [&](const Table& t) {

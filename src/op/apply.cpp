@@ -39,13 +39,15 @@ struct Operands {
   std::span<const Tensor> inputs;
 
   template <class Body>
-  void each_floating(const Body& body) const {
+  void each(bool floating, const Body& body) const {
     for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.operands); ++i)
-      if (inputs[i] && inputs[i].dtype().is_floating()) body(inputs[i].dtype());
+      if (inputs[i] && inputs[i].dtype().is_floating() == floating) body(inputs[i].dtype());
   }
   DType promoted() const {  // takes a while: asked for only where a policy needs it
     std::optional<DType> all;
-    each_floating([&](DType dtype) { all = all ? promote(*all, dtype) : dtype; });
+    const auto add = [&](DType dtype) { all = all ? promote(*all, dtype) : dtype; };
+    each(true, add);
+    if (!all) each(false, add);  // integers count only among themselves
     return *all;
   }
 };
@@ -64,7 +66,7 @@ Plan by_policy(CastPolicy policy, const Operands& operands, bool has_float64) {
       return {compute, result, policy};
     }
     case CastPolicy::inside_float32:
-      return {std::nullopt, compute.value_or(first), policy};
+      return {std::nullopt, compute.value_or(first.is_floating() ? first : operands.promoted()), policy};
     case CastPolicy::float32:
       return {std::nullopt, float32, policy};
     default:
@@ -72,14 +74,28 @@ Plan by_policy(CastPolicy policy, const Operands& operands, bool has_float64) {
   }
 }
 
+// The result where nothing is floating. Autocast and its overrides are not for integers.
+DType of_integers(const Operands& operands) {
+  if (operands.op.result) return *operands.op.result;
+  switch (operands.op.cast) {
+    case CastPolicy::keep:
+      return operands.inputs[0].dtype();
+    case CastPolicy::float32:
+    case CastPolicy::inside_float32:  // exp(1) is no integer
+      return float32;
+    default:
+      return operands.promoted();
+  }
+}
+
 Plan plan(const Op& op, std::span<const Tensor> inputs) {
   const Operands operands{op, inputs};
   bool has_floating = false, has_float64 = false;
-  operands.each_floating([&](DType dtype) {
+  operands.each(true, [&](DType dtype) {
     has_floating = true;
     has_float64 |= dtype == float64;
   });
-  if (!has_floating) return {std::nullopt, inputs[0].dtype(), op.cast};
+  if (!has_floating) return {std::nullopt, of_integers(operands), op.cast};
   const CastOverride* entry = find_override(op);
   const CastPolicy policy = entry && entry->policy ? *entry->policy : op.cast;
   Plan made = by_policy(policy, operands, has_float64);
@@ -214,7 +230,7 @@ void warn_of_narrow_weights(std::span<const Tensor> inputs) {
   for (const Tensor& input : inputs) {
     if (!input || !input.dtype().is_floating() || input.dtype().bytes() >= 4) continue;
     const auto slot = detail::slot_of(input);
-    if (slot && slot->is_leaf() && !input.storage()->keep_casts)
+    if (slot && slot->is_leaf() && input.storage()->keep_casts == 0)
       warn_once(
           "autocast", fmt::format("a weight stored in {}", input.dtype().name()),
           "float32 weights, which autocast casts where that does no harm: a narrow weight loses updates "
@@ -319,6 +335,8 @@ Tensor apply(const Op& op, std::span<const Tensor> inputs, const std::any& optio
   if (recorded)
     for (std::size_t i = 0; i < inputs.size(); ++i) call.wanted[i] = inputs[i] && inputs[i].requires_grad();
   Tensor output = run(op, call, inputs);
+  // An op may have returned an operand: the caller's own handle, whose history is not this op's.
+  if (!output.is_unique()) output = output.detach();
   if (NonFiniteWatch::watching()) NonFiniteWatch::see(output, op.name, "forward", layer_of(inputs));
   if (CastLog::active()) log_call(op, formats, inputs, cast, output.dtype());
   if (recorded) record(op, inputs, cast, output, options, std::move(call.saved), formats.quantized);

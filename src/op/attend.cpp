@@ -16,6 +16,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/precision.h"
 #include "halftone/random.h"
 #include "op/contraction.h"
 #include "op/differentiate.h"
@@ -23,15 +24,9 @@
 namespace halftone {
 namespace {
 
-bool fits_float32(const Tensor& x) {
-  const Format &format = x.dtype().format(), &wide = float32.format();
-  return format.precision() <= wide.precision() && max_finite(format) <= max_finite(wide) &&
-         min_subnormal(format) >= min_subnormal(wide);
-}
-
 // The format of scores.
 DType wide(const Attended& x, const Tensor& y) {
-  return fits_float32(x.q) && fits_float32(x.k) && fits_float32(x.v) && fits_float32(y) ? float32 : float64;
+  return is_wide(x.q) || is_wide(x.k) || is_wide(x.v) || is_wide(y) ? float64 : float32;
 }
 
 template <class Real>

@@ -7,6 +7,7 @@
 #include "backend/kernel_options.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/float32_kernel.h"
 #include "op/pool.h"
 
 namespace halftone {
@@ -31,7 +32,7 @@ const Op avg_pool2d_op{
           const Tensor& x = call.inputs[0];
           const int size = call.as<PoolOptions>().size;
           const Tensor y(pooled_shape(x.shape(), size), call.result);
-          const Kernel fused = x.dtype() == float64 ? nullptr : call.backend.find("avg_pool2d.forward");
+          const Kernel fused = float32_kernel(call.backend, call.inputs, y, "avg_pool2d.forward");
           if (fused != nullptr) {
             fused({call.inputs, std::span(&y, 1), call.options});
           } else {
@@ -44,8 +45,8 @@ const Op avg_pool2d_op{
         [](BackwardCall& call) {
           const int size = call.as<PoolOptions>().size;
           Tensor dx(call.shapes[0], call.gradients.dtype(0));
-          const bool has_float64 = call.gradient.dtype() == float64 || dx.dtype() == float64;
-          const Kernel fused = has_float64 ? nullptr : call.backend.find("avg_pool2d.backward");
+          const Kernel fused =
+              float32_kernel(call.backend, std::span(&call.gradient, 1), dx, "avg_pool2d.backward");
           if (fused != nullptr) {
             fused({std::span(&call.gradient, 1), std::span(&dx, 1), call.options});
           } else {

@@ -7,6 +7,7 @@
 
 #include "halftone/ops.h"
 #include "op/differentiate.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -21,7 +22,7 @@ Plan plan(const Shape& shape, const ReduceOptions& options) {
   bool reduced[kMaxRank] = {};
   for (const int axis : options.axes) {
     if (axis < -shape.rank() || axis >= shape.rank())
-      throw ShapeError("reduce", fmt::format("axis {} of {}", axis, to_string(shape)),
+      throw ShapeError(options.divide ? "mean" : "sum", fmt::format("axis {} of {}", axis, to_string(shape)),
                        "an axis of the tensor");
     reduced[axis < 0 ? axis + shape.rank() : axis] = true;
   }
@@ -54,12 +55,7 @@ Tensor reduce_forward(Call& call) {
 
 void reduce_backward(BackwardCall& call) {
   const Plan p = plan(call.shapes[0], call.as<ReduceOptions>());
-  Tensor dy = call.gradient;
-  if (!dy.is_contiguous()) {
-    dy = Tensor(call.gradient.shape(), call.gradient.dtype());
-    call.backend.copy(call.gradient, dy);
-  }
-  const Tensor spread[] = {dy.view(p.kept, contiguous_strides(p.kept), dy.offset())};
+  const Tensor spread[] = {reshaped(contiguous(call.backend, call.gradient), p.kept)};
   Tensor dx(call.shapes[0], call.gradients.dtype(0));
   const double scale[] = {p.scale};
   call.backend.elementwise(kTimes, spread, dx, scale);

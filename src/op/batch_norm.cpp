@@ -15,6 +15,8 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
+#include "op/float32_kernel.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -64,7 +66,7 @@ Tensor elementwise(const Backend& backend, const Formula& f, const Shape& shape,
   return result;
 }
 
-double row_count(const Tensor& x) { return static_cast<double>(x.count() / x.size(-1)); }
+double row_count(const Tensor& x) { return static_cast<double>(halftone::row_count(x.shape())); }
 
 struct Statistics {
   Tensor mean, inverse, variance;
@@ -95,7 +97,7 @@ Tensor forward(Call& call) {
   const Tensor& x = call.inputs[0];
   const Tensor y(x.shape(), call.result);
   Statistics s;
-  const Kernel fused = call.result == float64 ? nullptr : call.backend.find("batch_norm.forward");
+  const Kernel fused = float32_kernel(call.backend, call.inputs, y, "batch_norm.forward");
   if (options.training && fused != nullptr) {
     const Shape channels{x.size(-1)};
     s = {Tensor(channels, float32), Tensor(channels, float32), Tensor(channels, float32)};
@@ -105,10 +107,11 @@ Tensor forward(Call& call) {
     if (options.training) {
       s = batch_statistics(call.backend, x, options.epsilon);
     } else {
-      const Tensor inverse({x.size(-1)}, wide(x));
+      const Tensor inverse({x.size(-1)}, is_wide(x) ? float64 : float32);
       call.backend.elementwise(kInverse, std::span(&options.running_variance, 1), inverse,
                                std::span(&options.epsilon, 1));
-      s = {options.running_mean.detach(), inverse, {}};
+      // A copy: a training step before backward moves the running one.
+      s = {copied(call.backend, options.running_mean), inverse, {}};
     }
     const Tensor in[] = {x, s.mean, s.inverse, call.inputs[1], call.inputs[2]};
     call.backend.elementwise(kNormalise, in, y);
@@ -124,10 +127,11 @@ void backward(BackwardCall& call) {
   const bool training = call.as<Options>().training;
   const Shape channels{x.size(-1)};
   Tensor dx(x.shape(), call.gradients.wanted(0) ? call.gradients.dtype(0) : wide(x));
-  const Kernel fused = mean.dtype() == float64 ? nullptr : call.backend.find("batch_norm.backward");
+  const Tensor in[] = {x, w, mean, inverse, dy};
+  const Kernel fused = float32_kernel(call.backend, in, dx, "batch_norm.backward");
   Tensor dw(channels, wide(x)), db(channels, wide(x));
   if (training && fused != nullptr) {
-    const Tensor in[] = {x, w, mean, inverse, dy}, out[] = {dx, dw, db};
+    const Tensor out[] = {dx, dw, db};
     fused({in, out, call.options});
   } else {
     const Tensor sum = over_rows(call.backend, dy, 1);
@@ -142,8 +146,8 @@ void backward(BackwardCall& call) {
                     {sum_h}, std::span(&share, 1));
     const Tensor gradient =
         elementwise(call.backend, kInputGradient, x.shape(), {dy, x, mean, inverse, mean_dy, mean_dy_h});
-    const Tensor in[] = {gradient, w};
-    call.backend.elementwise(kProduct, in, dx);
+    const Tensor factors[] = {gradient, w};
+    call.backend.elementwise(kProduct, factors, dx);
   }
   if (call.gradients.wanted(1)) call.gradients.deliver(1, std::move(dw));
   if (call.gradients.wanted(2)) call.gradients.deliver(2, std::move(db));

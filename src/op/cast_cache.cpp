@@ -39,7 +39,7 @@ Tensor cast_operand(const Tensor& x, DType dtype) {
   if (!is_whole_parameter(x)) return fresh_cast(x, dtype);
   const Tensor copy = fresh_cast(x, dtype);
   if (cached != storage.casts.end()) storage.casts.erase(cached);
-  storage.casts.push_back({dtype, storage.version, copy.storage(), storage.keep_casts});
+  storage.casts.push_back({dtype, storage.version, copy.storage(), storage.keep_casts > 0});
   touched.push_back(x.storage());
   return copy;
 }

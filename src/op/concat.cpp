@@ -71,30 +71,33 @@ bool fits(const Tensor& a, const Tensor& b, int axis) {
   return true;
 }
 
-}  // namespace
-
-Tensor concat(const std::vector<Tensor>& tensors, int axis) {
-  if (tensors.empty()) throw ValueError("concat", "no tensors", "at least one");
+// `op` is who asks.
+Tensor joined(std::string_view op, const std::vector<Tensor>& tensors, int axis) {
+  if (tensors.empty()) throw ValueError(op, "no tensors", "at least one");
   const Tensor& first = tensors[0];
   if (axis < -first.rank() || axis >= first.rank())
-    throw ShapeError("concat", fmt::format("axis {} of {}", axis, to_string(first.shape())),
+    throw ShapeError(op, fmt::format("axis {} of {}", axis, to_string(first.shape())),
                      "an axis of the tensors");
   if (axis < 0) axis += first.rank();
   for (const Tensor& x : tensors)
     if (!fits(first, x, axis))
-      throw ShapeError("concat", to_string(first.shape()) + " and " + to_string(x.shape()),
+      throw ShapeError(op, to_string(first.shape()) + " and " + to_string(x.shape()),
                        fmt::format("shapes that differ along axis {} at most", axis));
   std::vector<Tensor> pieces = tensors;
   while (pieces.size() > kMaxOperands) {  // an op takes so many: join them, then join the joined
-    std::vector<Tensor> joined;
+    std::vector<Tensor> longer;
     for (std::size_t i = 0; i < pieces.size(); i += kMaxOperands)
-      joined.push_back(
+      longer.push_back(
           apply(concat_op,
                 std::span(pieces).subspan(i, std::min<std::size_t>(kMaxOperands, pieces.size() - i)), axis));
-    pieces = std::move(joined);
+    pieces = std::move(longer);
   }
   return apply(concat_op, pieces, axis);
 }
+
+}  // namespace
+
+Tensor concat(const std::vector<Tensor>& tensors, int axis) { return joined("concat", tensors, axis); }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {
   std::vector<Tensor> pieces;
@@ -106,7 +109,7 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis) {
     sizes.insert(sizes.begin() + (axis < 0 ? axis + x.rank() + 1 : axis), 1);
     pieces.push_back(reshape(x, Shape(std::span<const std::int64_t>(sizes))));
   }
-  return concat(pieces, axis);
+  return joined("stack", pieces, axis);
 }
 
 }  // namespace halftone

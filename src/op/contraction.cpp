@@ -3,14 +3,9 @@
 
 #include <utility>
 
+#include "op/memory_order.h"
+
 namespace halftone {
-namespace {
-
-Tensor reshaped(const Tensor& x, const Shape& shape) {
-  return x.view(shape, contiguous_strides(shape), x.offset());
-}
-
-}  // namespace
 
 Tensor transposed(const Tensor& x) {
   Shape shape = x.shape(), strides = x.strides();
@@ -20,13 +15,7 @@ Tensor transposed(const Tensor& x) {
 }
 
 Tensor as_matrix(const Backend& backend, const Tensor& x) {
-  if (x.rank() == 2) return x;
-  const std::int64_t width = x.size(-1);
-  const Shape shape{width == 0 ? 0 : x.count() / width, width};
-  if (x.is_contiguous()) return reshaped(x, shape);
-  Tensor copy(x.shape(), x.dtype());
-  backend.copy(x, copy);
-  return reshaped(copy, shape);
+  return x.rank() == 2 ? x : matrix_of(contiguous(backend, x));
 }
 
 void deliver_product(BackwardCall& call, int input, const Tensor& a, const Tensor& b) {

@@ -11,7 +11,8 @@ namespace halftone {
 // The last two axes exchanged.
 Tensor transposed(const Tensor& x);
 
-// The tensor as a matrix: all axes but the last joined. Copies only if the strides do not allow a view.
+// The tensor as a matrix: all axes but the last joined. A matrix is itself, whatever its strides; of others
+// those that are not contiguous are copied.
 Tensor as_matrix(const Backend& backend, const Tensor& x);
 
 // a b, in the shape of input number `input`, delivered as its gradient.

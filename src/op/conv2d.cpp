@@ -4,6 +4,8 @@
 // float32 accumulator; its gradient is the sum of dy over all positions. Operands of a recipe with short ones
 // are rounded along the channels that are summed over and, for the gradient of the filter, along the
 // positions.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "halftone/op.h"
@@ -13,9 +15,15 @@
 namespace halftone {
 namespace {
 
+constexpr int kMostPadding = 1 << 20;  // larger than any image, and small enough to be doubled
+
 struct Geometry {
   int stride = 1, padding = 0;
 };
+
+std::int64_t padded(const Tensor& image, int axis, int padding) {
+  return image.size(axis) + 2 * std::int64_t{padding};
+}
 
 Convolution geometry(const Geometry& g) {
   Convolution call{};
@@ -118,7 +126,7 @@ const Op conv2d_op{
           c.filter = call.operand(1, Along::last);
           c.bias = call.inputs[2];
           auto positions = [&](int axis) {
-            return (c.image.size(axis) + 2 * c.padding - c.filter.size(axis)) / c.stride + 1;
+            return (padded(c.image, axis, c.padding) - c.filter.size(axis)) / c.stride + 1;
           };
           c.result = Tensor({c.image.size(0), positions(1), positions(2), c.filter.size(0)}, call.result);
           call.backend.convolution(c);
@@ -177,9 +185,12 @@ const Register registered(conv2d_op);
 }  // namespace
 
 Tensor conv2d(const Tensor& image, const Tensor& filter, const Tensor& bias, int stride, int padding) {
+  if (stride < 1 || padding < 0 || padding > kMostPadding)
+    throw ValueError("conv2d", fmt::format("stride {}, padding {}", stride, padding),
+                     fmt::format("a stride from 1, a padding from 0 to {}", kMostPadding));
   const bool fits = image.rank() == 4 && filter.rank() == 4 && image.size(3) == filter.size(3) &&
-                    stride >= 1 && padding >= 0 && image.size(1) + 2 * padding >= filter.size(1) &&
-                    image.size(2) + 2 * padding >= filter.size(2) &&
+                    padded(image, 1, padding) >= filter.size(1) &&
+                    padded(image, 2, padding) >= filter.size(2) &&
                     (!bias || bias.shape() == Shape{filter.size(0)});
   if (!fits)
     throw ShapeError("conv2d",

@@ -9,6 +9,7 @@
 
 #include "halftone/op.h"
 #include "op/differentiate.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -32,9 +33,7 @@ constexpr RowFormula kBackward = row_formula([]<class Real>(const Rows<Real>& r)
   row.gradient(row.total(dx), r.in[2][0] * r.parameters[3], dx);
 });
 
-Tensor rows_of(const Tensor& x, std::int64_t width) {
-  return x.view({width == 0 ? 0 : x.count() / width, width}, {width, 1}, x.offset());
-}
+Tensor column_of(const Tensor& targets) { return reshaped(targets, {targets.count(), 1}); }
 
 const Op cross_entropy_op{
     .name = "cross_entropy",
@@ -45,7 +44,7 @@ const Op cross_entropy_op{
         [](Call& call) {
           const CrossEntropyTerms& terms = call.as<CrossEntropyTerms>();
           const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
-          const Tensor in[] = {rows_of(logits, logits.size(-1)), rows_of(targets, 1)};
+          const Tensor in[] = {matrix_of(logits), column_of(targets)};
           const Tensor losses({targets.count(), 1}, call.result);
           const auto parameters = terms.parameters(terms.share);
           call.backend.rowwise(kForward, in, std::span(&losses, 1), parameters);
@@ -58,9 +57,8 @@ const Op cross_entropy_op{
           const CrossEntropyTerms& terms = call.as<CrossEntropyTerms>();
           const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
           Tensor dx(call.shapes[0], call.gradients.dtype(0));
-          const Tensor in[] = {rows_of(logits, logits.size(-1)), rows_of(targets, 1),
-                               call.gradient.view({1}, {1}, call.gradient.offset())};
-          const Tensor out = rows_of(dx, dx.size(-1));
+          const Tensor in[] = {matrix_of(logits), column_of(targets), reshaped(call.gradient, {1})};
+          const Tensor out = matrix_of(dx);
           const auto parameters = terms.parameters(terms.share);
           call.backend.rowwise(kBackward, in, std::span(&out, 1), parameters);
           call.gradients.deliver(0, std::move(dx));
@@ -86,7 +84,7 @@ bool targets_fit(std::string_view op, const Tensor& x, const Tensor& targets) {
   if (targets.dtype() != int32)
     throw DTypeError(std::string(op), fmt::format("{} targets", targets.dtype().name()),
                      "int32 class indices");
-  bool fits = x.rank() == targets.rank() + 1 && targets.is_contiguous();
+  bool fits = x.rank() == targets.rank() + 1;
   for (int axis = 0; fits && axis < targets.rank(); ++axis) fits = x.size(axis) == targets.size(axis);
   return fits;
 }
@@ -116,17 +114,20 @@ Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const
   const std::int64_t classes = logits.size(-1);
   const double every = terms.label_smoothing / static_cast<double>(classes);
   std::vector<double> q(static_cast<std::size_t>(logits.count()), every);
-  Tensor counts = zeros(logits.shape(), uint8);
+  Tensor counts = not_masked(logits);
   const auto* target = targets.data<std::int32_t>();
   auto* row_counts = counts.mutable_data<std::uint8_t>();
   for (std::int64_t row = 0; row < targets.count(); ++row) {
-    if (target[row] == terms.ignore_index) continue;
-    q[static_cast<std::size_t>(row * classes + target[row])] += 1 - terms.label_smoothing;
-    std::fill_n(row_counts + row * classes, classes, std::uint8_t{1});
+    if (target[row] == terms.ignore_index)
+      row_counts[row] = 0;
+    else
+      q[static_cast<std::size_t>(row * classes + target[row])] += 1 - terms.label_smoothing;
   }
-  Tensor p = softmax(logits);
+  // What is infinite or NaN in a row that does not count is out of the way of derivatives of this, too.
+  const Tensor x = select(logits, counts);
+  Tensor p = softmax(x);
   if (terms.z_loss > 0) {
-    const Tensor l = mean(logits - log_softmax(logits), {-1}, true);
+    const Tensor peak = row_peaks(x), l = log(sum(exp(x - peak), {-1}, true)) + peak;
     p = p * (constant(1, l) + scale(l, 2 * terms.z_loss));
   }
   return select((p - from_values(q, logits.shape(), logits.dtype())) * scale(dy, terms.share), counts);
@@ -137,8 +138,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOp
     throw ShapeError("cross_entropy",
                      "logits " + to_string(logits.shape()) + ", targets " + to_string(targets.shape()),
                      "contiguous logits (.., classes) and targets (..)");
-  return apply(cross_entropy_op, {logits, targets},
-               cross_entropy_terms("cross_entropy", targets, logits.size(-1), options));
+  const Tensor read = contiguous(*thread_state().backend, targets);
+  return apply(cross_entropy_op, {logits, read},
+               cross_entropy_terms("cross_entropy", read, logits.size(-1), options));
 }
 
 }  // namespace halftone

@@ -33,14 +33,15 @@ struct CrossEntropyTerms {
   }
 };
 
-// Whether there is a target for each row of x (.., n), contiguous. Throws DTypeError if they are not int32.
+// Whether there is a target for each row of x (.., n). Throws DTypeError if they are not int32.
 bool targets_fit(std::string_view op, const Tensor& x, const Tensor& targets);
 
-// Throws as cross_entropy does (ops.h), `op` being who asks.
+// Of contiguous targets. Throws as cross_entropy does (ops.h), `op` being who asks.
 CrossEntropyTerms cross_entropy_terms(std::string_view op, const Tensor& targets, std::int64_t classes,
                                       const CrossEntropyOptions& options);
 
-// The gradient of the logits in ops: (softmax(x) (1 + 2 z l) - q) dy / rows, where the row counts.
+// The gradient of the logits in ops: (softmax(x) (1 + 2 z l) - q) dy / rows, where the row counts and is not
+// masked.
 Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const CrossEntropyTerms& terms,
                               const Tensor& dy);
 

@@ -2,8 +2,10 @@
 #include "op/differentiate.h"
 
 #include <cmath>
+#include <limits>
 
 #include "halftone/ops.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -50,12 +52,25 @@ Tensor spread(const Tensor& x, const Shape& shape) {
 
 Tensor select(const Tensor& x, const Tensor& mask) { return where(mask, x, constant(0, x)); }
 
+Tensor row_peaks(const Tensor& x) {
+  Shape kept = x.shape();
+  kept[-1] = 1;
+  const Tensor peaks(kept, x.dtype());
+  thread_state().backend->reduce(Reduction::max, x, peaks);
+  return peaks;
+}
+
+Tensor not_masked(const Tensor& x) {
+  const Tensor peaks = row_peaks(x);
+  std::vector<double> found = peaks.to_vector();
+  for (double& peak : found) peak = peak == -std::numeric_limits<double>::infinity() ? 0 : 1;
+  return from_values(found, peaks.shape(), uint8);
+}
+
 Tensor exchanged(const Tensor& x) { return transpose(x, -2, -1); }
 
 Tensor joined_rows(const Tensor& x) {
-  if (x.rank() == 2) return x;
-  const std::int64_t width = x.size(-1);
-  return reshape(x, {width == 0 ? 0 : x.count() / width, width});
+  return x.rank() == 2 ? x : reshape(x, {row_count(x.shape()), x.size(-1)});
 }
 
 Normalised normalised(const Tensor& x, const std::vector<int>& axes, double epsilon) {

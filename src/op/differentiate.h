@@ -25,6 +25,12 @@ Tensor select(const Tensor& x, const Tensor& mask);
 
 // a b as matmul, in the format asked for (defined in matmul.cpp).
 Tensor product(const Tensor& a, const Tensor& b, DType result);
+
+// The largest element of each row (the last axis), which is kept with size 1; and where it is not -infinity,
+// as an integer tensor. Without history.
+Tensor row_peaks(const Tensor& x);
+Tensor not_masked(const Tensor& x);
+
 Tensor exchanged(const Tensor& x);    // the last two axes
 Tensor joined_rows(const Tensor& x);  // (everything but the last axis, last axis)
 

@@ -56,6 +56,7 @@ void deliver_reduced(BackwardCall& call, int input, Tensor gradient) {
 Op elementwise_op(ElementwiseSpec spec) {
   Op op{.name = spec.name,
         .cast = spec.cast,
+        .operands = spec.operands,
         .keeps = {},
         .forward = {},
         .backward = {},

@@ -4,31 +4,24 @@
 // used: 1000 lookups of one row give 1000, where bfloat16 would stop at 256.
 #include <utility>
 
+#include "backend/rows.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
 
-Tensor list(const Tensor& indices) { return indices.view({indices.count()}, {1}, indices.offset()); }
-
-Tensor as_rows(const Tensor& x, std::int64_t width) {
-  return x.view({width == 0 ? 0 : x.count() / width, width}, {width, 1}, x.offset());
-}
+Tensor list(const Tensor& indices) { return reshaped(indices, {indices.count()}); }
 
 // rows, contiguous: those of the table at `indices`.
 void gather(const Backend& backend, const Tensor& table, const Tensor& indices, const Tensor& rows) {
-  backend.gather(table, list(indices), as_rows(rows, table.size(1)));
+  backend.gather(table, list(indices), matrix_of(rows));
 }
 
 // table += rows at `indices`.
 void scatter(const Backend& backend, const Tensor& table, const Tensor& indices, const Tensor& rows) {
-  Tensor source = rows;
-  if (!rows.is_contiguous()) {
-    source = Tensor(rows.shape(), rows.dtype());
-    backend.copy(rows, source);
-  }
-  backend.scatter_add(table, list(indices), as_rows(source, table.size(1)));
+  backend.scatter_add(table, list(indices), matrix_of(contiguous(backend, rows)));
 }
 
 // The other way round, for the second derivative: rows added up in a table of zeros.
@@ -70,6 +63,7 @@ const Op embedding_op{
         },
     .backward =
         [](BackwardCall& call) {
+          if (!call.gradients.wanted(0)) return;
           const Tensor& indices = call.inputs[1];
           const Tensor sum = call.gradients.accumulator(0);
           Tensor dtable =
@@ -92,12 +86,14 @@ const Register registered(embedding_op);
 }  // namespace
 
 Tensor embedding(const Tensor& table, const Tensor& indices) {
-  if (table.rank() != 2 || indices.dtype() != int32 || indices.rank() >= kMaxRank || !indices.is_contiguous())
+  if (table.rank() != 2 || indices.dtype() != int32 || indices.rank() >= kMaxRank)
     throw ShapeError("embedding",
                      "table " + to_string(table.shape()) + ", " + std::string(indices.dtype().name()) +
                          " indices " + to_string(indices.shape()),
-                     "table (count, width), contiguous int32 indices");
-  return apply(embedding_op, {table, indices});
+                     "table (count, width), int32 indices");
+  const Tensor read = contiguous(*thread_state().backend, indices);
+  check_indices("embedding", list(read), table.size(0));
+  return apply(embedding_op, {table, read});
 }
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 // stale. They are outside the graph; on a tensor that is part of it they are allowed only under no_grad.
 #include "halftone/autograd.h"
 #include "halftone/ops.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -17,6 +18,14 @@ void check(std::string_view op, const Tensor& destination, const Tensor& source)
                      "no_grad([&] { ... })");
 }
 
+// The source, or a copy of it if the loops would write some of its elements before they read them: the same
+// bytes in another order.
+Tensor read_first(const Backend& backend, const Tensor& destination, const Tensor& source) {
+  const bool moves = source.offset() != destination.offset() || source.shape() != destination.shape() ||
+                     source.strides() != destination.strides();
+  return moves && source.storage() == destination.storage() ? copied(backend, source) : source;
+}
+
 constexpr Formula kSame = formula<1>([](auto x) { return x; });
 constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
 
@@ -25,16 +34,18 @@ constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
 void assign_(Tensor destination, const Tensor& source) {
   check("assign_", destination, source);
   const Backend& backend = *thread_state().backend;
-  if (source.shape() == destination.shape())
-    backend.copy(source, destination);
+  const Tensor from = read_first(backend, destination, source);
+  if (from.shape() == destination.shape())
+    backend.copy(from, destination);
   else
-    backend.elementwise(kSame, std::span(&source, 1), destination);
+    backend.elementwise(kSame, std::span(&from, 1), destination);
 }
 
 void add_(Tensor destination, const Tensor& source) {
   check("add_", destination, source);
-  const Tensor in[] = {destination, source};
-  thread_state().backend->elementwise(kAdd, in, destination);
+  const Backend& backend = *thread_state().backend;
+  const Tensor in[] = {destination, read_first(backend, destination, source)};
+  backend.elementwise(kAdd, in, destination);
 }
 
 }  // namespace halftone

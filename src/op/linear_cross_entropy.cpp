@@ -18,6 +18,7 @@
 #include "op/contraction.h"
 #include "op/cross_entropy.h"
 #include "op/differentiate.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -259,9 +260,10 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
     throw ShapeError(kOp,
                      fmt::format("x {}, weight {}, targets {}", to_string(x.shape()),
                                  to_string(weight.shape()), to_string(targets.shape())),
-                     "x (.., width), weight (classes, width) and contiguous targets (..)");
-  return apply(linear_cross_entropy_op, {x, weight, targets},
-               cross_entropy_terms(kOp, targets, weight.size(0), options));
+                     "x (.., width), weight (classes, width) and targets (..)");
+  const Tensor read = contiguous(*thread_state().backend, targets);
+  return apply(linear_cross_entropy_op, {x, weight, read},
+               cross_entropy_terms(kOp, read, weight.size(0), options));
 }
 
 }  // namespace halftone

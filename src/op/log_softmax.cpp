@@ -9,6 +9,7 @@
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/differentiate.h"
 #include "op/softmax_rows.h"
 
 namespace halftone {
@@ -59,8 +60,8 @@ const Op log_softmax_op{
         },
     .differentiate =
         [](const DifferentiateCall& call) {
-          const Tensor& dy = call.gradient;
-          return std::vector{dy - exp(call.output) * sum(dy, {-1}, true)};
+          const Tensor &y = call.output, &dy = call.gradient;
+          return std::vector{select(dy - exp(y) * sum(dy, {-1}, true), not_masked(y))};
         },
 };
 const Register registered(log_softmax_op);

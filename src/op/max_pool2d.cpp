@@ -9,6 +9,7 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/differentiate.h"
+#include "op/float32_kernel.h"
 #include "op/pool.h"
 
 namespace halftone {
@@ -34,7 +35,7 @@ Tensor forward(Call& call) {
   const Shape shape = pooled_shape(x.shape(), size);
   const Tensor y(shape, call.result), argmax(shape, uint8);
   call.saved = {argmax};
-  const Kernel fused = x.dtype() == float64 ? nullptr : call.backend.find("max_pool2d.forward");
+  const Kernel fused = float32_kernel(call.backend, call.inputs, y, "max_pool2d.forward");
   if (fused != nullptr) {
     const Tensor out[] = {y, argmax};
     fused({call.inputs, out, call.options});
@@ -50,8 +51,7 @@ Tensor forward(Call& call) {
 void place(const Backend& backend, const Tensor& dy, const Tensor& argmax, const std::any& options,
            Tensor& dx) {
   const int size = std::any_cast<PoolOptions>(&options)->size;
-  const bool has_float64 = dy.dtype() == float64 || dx.dtype() == float64;
-  const Kernel fused = has_float64 ? nullptr : backend.find("max_pool2d.backward");
+  const Kernel fused = float32_kernel(backend, std::span(&dy, 1), dx, "max_pool2d.backward");
   if (fused != nullptr) {
     const Tensor in[] = {dy, argmax};
     fused({in, std::span(&dx, 1), options});

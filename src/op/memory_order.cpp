@@ -23,4 +23,26 @@ Tensor in_order_of(const Tensor& x, DType dtype) {
   return result.view(x.shape(), strides, 0);
 }
 
+Tensor copied(const Backend& backend, const Tensor& x) {
+  Tensor copy(x.shape(), x.dtype());
+  backend.copy(x, copy);
+  return copy;
+}
+
+Tensor contiguous(const Backend& backend, const Tensor& x) {
+  return x.is_contiguous() ? x : copied(backend, x);
+}
+
+std::int64_t row_count(const Shape& shape) {
+  std::int64_t rows = 1;
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis) rows *= shape[axis];
+  return rows;
+}
+
+Tensor reshaped(const Tensor& x, const Shape& shape) {
+  return x.view(shape, contiguous_strides(shape), x.offset());
+}
+
+Tensor matrix_of(const Tensor& x) { return reshaped(x, {row_count(x.shape()), x.size(-1)}); }
+
 }  // namespace halftone

@@ -27,7 +27,7 @@ inline bool norm_backward(BackwardCall& call, std::string_view kernel) {
   const Tensor& x = call.inputs[0];
   const bool wanted = call.gradients.wanted(0);
   const Kernel fused = float32_kernel(call.backend, std::array{x, call.inputs[1], call.gradient}, {}, kernel);
-  if (!fused || (wanted && call.gradients.dtype(0) == float64)) return false;
+  if (!fused || (wanted && is_wide(call.gradients.dtype(0)))) return false;
   const Tensor others = wanted ? call.gradients.take_sum(0) : Tensor();
   const Shape& width = call.inputs[1].shape();
   const Tensor in[] = {x, call.inputs[1], call.gradient, others},

@@ -5,6 +5,7 @@
 
 #include "halftone/ops.h"
 #include "op/differentiate.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 
@@ -40,12 +41,7 @@ Tensor enlarged(const Tensor& x, int size) {
 }
 
 Tensor as_column(const Backend& backend, const Tensor& x) {
-  Tensor source = x;
-  if (!x.is_contiguous()) {
-    source = Tensor(x.shape(), x.dtype());
-    backend.copy(x, source);
-  }
-  return source.view({x.count(), 1}, {1, 1}, source.offset());
+  return reshaped(contiguous(backend, x), {x.count(), 1});
 }
 
 }  // namespace halftone

@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reshape: the same elements in row-major order under another shape; a view where the strides allow it.
+// reshape: the same elements in row-major order under another shape; a view of a contiguous tensor, a copy of
+// any other.
 #include <fmt/format.h>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
 
 Tensor row_major(const Backend& backend, const Tensor& x, const Shape& shape) {
-  if (x.is_contiguous()) return x.view(shape, contiguous_strides(shape), x.offset());
-  Tensor copy(x.shape(), x.dtype());
-  backend.copy(x, copy);
-  return copy.view(shape, contiguous_strides(shape), 0);
+  return reshaped(contiguous(backend, x), shape);
 }
 
 Shape resolve(const Shape& from, const Shape& to) {
   Shape shape = to;
   int unknown = -1;
-  std::int64_t known = 1;
+  bool negative = false;
   for (int axis = 0; axis < to.rank(); ++axis) {
-    if (to[axis] == -1 && unknown < 0)
+    if (to[axis] == -1 && unknown < 0) {
       unknown = axis;
-    else
-      known *= to[axis];
+      shape[axis] = 1;
+    } else {
+      negative |= to[axis] < 0;
+    }
   }
-  if (unknown >= 0 && known > 0) shape[unknown] = from.count() / known;
-  if (known < 0 || shape.count() != from.count())
-    throw ShapeError("reshape", to_string(from) + " to " + to_string(to),
-                     fmt::format("{} elements, at most one size -1", from.count()));
+  const auto given = [&] { return to_string(from) + " to " + to_string(to); };
+  if (unknown >= 0 && !negative) {
+    const std::int64_t known = shape.count();
+    if (known == 0)
+      throw ShapeError("reshape", given(), "no size -1 beside a 0: any would do", "the size itself");
+    shape[unknown] = from.count() / known;
+  }
+  if (negative || shape.count() != from.count())
+    throw ShapeError("reshape", given(),
+                     fmt::format("{} elements, no negative size but one -1", from.count()));
   return shape;
 }
 
@@ -61,7 +68,9 @@ Tensor reshape(const Tensor& x, const Shape& shape) { return apply(reshape_op, {
 
 Tensor flatten(const Tensor& x) {
   if (x.rank() < 1) throw ShapeError("flatten", "a scalar", "a batch axis");
-  return reshape(x, {x.size(0), x.size(0) == 0 ? 0 : x.count() / x.size(0)});
+  std::int64_t rest = 1;  // by multiplication, which an empty batch does not stop
+  for (int axis = 1; axis < x.rank(); ++axis) rest *= x.size(axis);
+  return reshape(x, {x.size(0), rest});
 }
 
 }  // namespace halftone

@@ -14,6 +14,7 @@
 #include "halftone/op.h"
 #include "halftone/ops.h"
 #include "op/angles.h"
+#include "op/float32_kernel.h"
 #include "op/memory_order.h"
 
 namespace halftone {
@@ -39,10 +40,11 @@ constexpr RowFormula kTurn = row_formula([]<class Real>(const Rows<Real>& r) {
 
 void turn(const Backend& backend, const Tensor& x, const Options& options, double direction,
           const Tensor& y) {
-  const DType real = x.dtype() == float64 || y.dtype() == float64 ? float64 : float32;
+  const Kernel fused = float32_kernel(backend, std::span(&x, 1), y, "rotary");
+  const DType real = is_wide(x) || is_wide(y) ? float64 : float32;
   const Tensor table = angles(options.rates, options.first, x.size(-2), x.size(-1), real);
   const RotaryKernelOptions turned{direction * options.direction};
-  if (const Kernel fused = real == float32 ? backend.find("rotary") : nullptr; fused != nullptr) {
+  if (fused != nullptr) {
     const Tensor in[] = {x, table};
     return fused({in, std::span(&y, 1), turned});
   }

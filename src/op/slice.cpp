@@ -58,6 +58,7 @@ const Op slice_op{
     .forward = [](Call& call) { return part(call.inputs[0], call.as<Range>()); },
     .backward =
         [](BackwardCall& call) {
+          if (!call.gradients.wanted(0)) return;
           if (const Tensor sum = call.gradients.accumulator(0)) {
             const Tensor target = part(sum, call.as<Range>());
             const Tensor operands[] = {target, call.gradient};

@@ -27,6 +27,7 @@ const Op where_op = elementwise_op({
           return std::vector<Tensor>{where(call.inputs[2], call.gradient, none),
                                      where(call.inputs[2], none, call.gradient)};
         },
+    .operands = 2,
 });
 const Register registered(where_op);
 

@@ -353,5 +353,19 @@ TEST(Checkpoint, ThePeakOfADeepNetworkFalls) {
   EXPECT_GT(keeping, four);
 }
 
+TEST(Checkpoint, AnOptionalInputMayBeUndefined) {
+  const Tensor x = ones({2, 3}).set_requires_grad(), w = ones({4, 3});
+  auto fn = [&](const std::vector<Tensor>& in) { return linear(in[0], w, in[1]); };
+  sum(checkpoint(fn, {x, Tensor()})).backward();
+  EXPECT_EQ(x.grad().to_vector(), std::vector<double>(6, 4));
+}
+
+TEST(Checkpoint, OfConstantsIsAConstant) {
+  const Tensor x = ones({2}), w = ones({2}).set_requires_grad();
+  EXPECT_FALSE(checkpoint([](const auto& in) { return scale(in[0], 2); }, {x}).requires_grad());
+  sum(checkpoint([&](const auto&) { return w; }, {x})).backward();  // a leaf that no op uses is none
+  EXPECT_EQ(w.grad().to_vector(), (std::vector<double>{1, 1}));
+}
+
 }  // namespace
 }  // namespace halftone

@@ -302,5 +302,23 @@ TEST(GradientHook, WaitsForWhatACheckpointCaptured) {
   }
 }
 
+TEST(Engine, ASumThatNobodyAskedForIsNotBegun) {
+  std::vector<bool> wanted;
+  const Op asking{.name = "asking",
+                  .cast = CastPolicy::keep,
+                  .keeps = {},
+                  .forward = [](Call& call) { return call.inputs[0].detach(); },
+                  .backward =
+                      [&](BackwardCall& call) {
+                        EXPECT_FALSE(call.gradients.accumulator(0).defined());
+                        wanted.push_back(call.gradients.wanted(0));
+                        if (wanted.back()) call.gradients.deliver(0, call.gradient);
+                      },
+                  .examples = {}};
+  const Tensor w = leaf({1}), v = leaf({1});
+  EXPECT_EQ(gradients(sum(add(apply(asking, {w}), scale(v, 3))), {v})[0].item(), 3);
+  EXPECT_EQ(wanted, std::vector<bool>{false});
+}
+
 }  // namespace
 }  // namespace halftone

@@ -44,5 +44,16 @@ TEST(Gradcheck, AForgottenGradientIsAnError) {
   EXPECT_GT(result.worst, 0.5);
 }
 
+TEST(Gradcheck, SaysThatAnInputHasStrides) {
+  const Tensor x = ones({2, 3}, float64).view({3, 2}, {1, 3}, 0).set_requires_grad();
+  try {
+    gradcheck([](const std::vector<Tensor>& in) { return sum(in[0]); }, {x});
+    FAIL() << "elements are moved where they lie";
+  } catch (const DTypeError& e) {
+    EXPECT_EQ(std::string(e.what()).rfind("[gradcheck] an input of float64 with strides (1, 3)", 0), 0U)
+        << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace halftone

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "halftone/amp.h"
 #include "halftone/autograd.h"
 #include "halftone/ops.h"
@@ -45,6 +47,17 @@ TEST(NonFiniteWatch, EndsWithItsScopeAndNests) {
   EXPECT_FALSE(outer.first());
   log(zeros({2}));
   EXPECT_EQ(outer.first()->infinities, 2);
+}
+
+TEST(NonFiniteWatch, SeesWhatIsAddedToAGradientThatIsThere) {
+  const Tensor x = full({1, 1}, 1e30), w = full({1, 1}, 1e-30).set_requires_grad();
+  sum(linear(ones({1, 1}), w)).backward();
+  const Tensor loss = sum(scale(linear(x, w), 1e30));  // dw = 1e30 x = 1e60
+  const NonFiniteWatch watch;
+  loss.backward();
+  ASSERT_TRUE(watch.first());
+  EXPECT_EQ(watch.first()->op, "linear");
+  EXPECT_EQ(w.grad().item(), std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

@@ -155,6 +155,33 @@ TEST_P(Masks, ATargetThatIsMaskedHasAnInfiniteLoss) {  // and not NaN: there is 
   }
 }
 
+TEST_P(Masks, GradientsAsGraphsAreThoseOfBackward) {
+  // A masked class, a row with nothing left, and a row that does not count.
+  const Tensor x =
+      from_values(std::vector<double>{1, -kInf, 2, -kInf, -kInf, -kInf, kNan, kInf, 0}, {3, 3}, format())
+          .set_requires_grad();
+  const Tensor targets = from_values({0, 1, 7}, int32);
+  for (const double z_loss : {0.0, 0.5}) {
+    SCOPED_TRACE(z_loss);
+    const auto gradient = [&](bool create_graph) {
+      const Tensor loss = cross_entropy(x, targets, {.ignore_index = 7, .z_loss = z_loss});
+      return gradients(loss, {x}, {create_graph})[0];
+    };
+    const Tensor graph = gradient(true);
+    const std::vector<double> found = graph.to_vector(), expected = gradient(false).to_vector();
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 4e-6) << i;
+    Tensor(x).zero_grad();
+    sum(mul(graph, graph)).backward();
+    const std::vector<double> second = x.grad().to_vector();
+    EXPECT_NE(second[0], 0);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isfinite(second[i])) << i;
+    for (std::size_t i = 3; i < 9; ++i) EXPECT_EQ(second[i], 0) << i;
+  }
+  const Tensor nothing = row({-kInf, -kInf, -kInf}, format()).set_requires_grad();
+  const Tensor g = gradients(log_softmax(nothing), {nothing}, {.create_graph = true}, row({1, 2, 3}))[0];
+  EXPECT_EQ(g.to_vector(), (std::vector<double>{0, 0, 0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(In, Masks, testing::ValuesIn(formats_with_infinity()), name_of_format);
 
 }  // namespace

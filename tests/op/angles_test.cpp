@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -82,6 +83,15 @@ TEST(Angles, MayBeAskedForBySeveralThreads) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const Tensor& table : found) expect_angles(table, 39 % 11 + 2, 0);
+}
+
+TEST(Angles, OfPositionsWhoseNumbersLeaveSixtyFourBits) {
+  const auto last = std::numeric_limits<std::int64_t>::max();
+  const std::vector<double> values = angles({10000}, last, 2, 2, float64).to_vector();
+  for (const std::size_t row : {0, 2}) {  // two neighbours are one double
+    EXPECT_NEAR(values[row], std::cos(0x1p63), 1e-12);
+    EXPECT_NEAR(values[row + 1], std::sin(0x1p63), 1e-12);
+  }
 }
 
 }  // namespace

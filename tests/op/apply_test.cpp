@@ -118,5 +118,47 @@ TEST(Apply, AMaskOfAnyKindMayBeDropoutsIdentity) {
   EXPECT_THROW(dropout(x, NAN), ValueError);
 }
 
+TEST(Apply, IntegersGiveFractionsWhereThePolicyIsToComputeInFloat32) {
+  const Tensor x = from_values({1, 2}, int32);
+  EXPECT_EQ(mean(x).item(), 1.5);
+  EXPECT_EQ(sum(ones({1000}, uint8)).item(), 1000) << "255 is the largest uint8";
+  EXPECT_EQ(mse_loss(x, from_values({1, 3}, int32)).item(), 0.5);
+  for (const Tensor& y : {exp(x), softmax(x), gelu(x), amp::autocast(bfloat16, [&] { return sigmoid(x); })})
+    EXPECT_EQ(y.dtype(), float32);
+  const Tensor rows = from_values(std::vector<double>{300, -300}, {1, 2}, int32);
+  const Tensor y = layer_norm(rows, ones({2}), zeros({2}));
+  EXPECT_EQ(y.dtype(), float32);
+  EXPECT_NEAR(y.to_vector()[0], 1, 1e-6);
+  const Tensor loss = linear_cross_entropy(ones({1, 2}, int32), ones({3, 2}, int32), zeros({1}, int32));
+  EXPECT_EQ(loss.dtype(), float32) << "which the op states";
+  EXPECT_NEAR(loss.item(), std::log(3.0), 1e-6);
+}
+
+TEST(Apply, AmongIntegersTheResultHoldsWhatAllHold) {
+  const Tensor bytes = from_values({255}, uint8), words = from_values({1000}, int32);
+  EXPECT_EQ(concat({bytes, words}).to_vector(), (std::vector<double>{255, 1000}));
+  EXPECT_EQ(add(bytes, words).item(), 1255);
+  EXPECT_EQ(add(words, ones({1}, int64)).dtype(), int64);
+  EXPECT_EQ(relu(words).dtype(), int32);
+  EXPECT_EQ(where(words, bytes, bytes).dtype(), uint8) << "a condition is no operand";
+  EXPECT_EQ(add(words, ones({1}, float16)).dtype(), float16) << "beside floating ones they have no say";
+}
+
+TEST(Apply, AnOpThatReturnsItsOperandLeavesItAlone) {
+  const Op same{.name = "same",
+                .cast = CastPolicy::keep,
+                .keeps = {},
+                .forward = [](Call& call) { return call.inputs[0]; },
+                .backward = [](BackwardCall& call) { call.gradients.deliver(0, call.gradient); },
+                .examples = {}};
+  const Tensor x = from_values({3}).set_requires_grad(), constant = ones({1});
+  const Tensor y = apply(same, {x});
+  mul(y, y).backward();
+  EXPECT_EQ(x.grad().item(), 6) << "still a leaf";
+  apply(same, {constant, x});
+  EXPECT_FALSE(constant.requires_grad());
+  EXPECT_FALSE(no_grad([&] { return apply(same, {x}); }).requires_grad());
+}
+
 }  // namespace
 }  // namespace halftone

@@ -22,5 +22,18 @@ TEST(Axes, GradientOfAMeanIsSharedEqually) {
   EXPECT_EQ(x.grad().to_vector(), std::vector<double>(8, 0.25));
 }
 
+TEST(Axes, OneThatIsNotThereIsAnErrorOfTheOpThatWasCalled) {
+  const auto message = [](Tensor (*op)(const Tensor&, const std::vector<int>&, bool)) {
+    try {
+      op(ones({2, 3}), {2}, false);
+    } catch (const ShapeError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(sum).rfind("[sum] axis 2 of (2, 3)", 0), 0U);
+  EXPECT_EQ(message(mean).rfind("[mean] axis 2 of (2, 3)", 0), 0U);
+}
+
 }  // namespace
 }  // namespace halftone

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+
 #include "halftone/ops.h"
 
 namespace halftone {
@@ -44,6 +47,30 @@ TEST(Contraction, ShapesThatDoNotFitAreNamed) {
   EXPECT_THROW(linear(ones({2, 3}), ones({4, 3}), ones({3})), ShapeError);
   EXPECT_THROW(conv2d(ones({1, 4, 4, 2}), ones({3, 3, 3, 1})), ShapeError);
   EXPECT_THROW(conv2d(ones({1, 2, 2, 1}), ones({3, 3, 3, 1})), ShapeError);
+}
+
+TEST(Contraction, RowsOfWidthZeroAreRows) {
+  const Tensor x = zeros({2, 3, 0}).set_requires_grad(), w = zeros({2, 0}).set_requires_grad(),
+               b = from_values({4, 5}).set_requires_grad();
+  EXPECT_EQ(as_matrix(*thread_state().backend, x).shape(), (Shape{6, 0}));
+  const Tensor y = linear(x, w, b);
+  EXPECT_EQ(y.to_vector(), (std::vector<double>{4, 5, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5}));
+  sum(y).backward();
+  EXPECT_EQ(b.grad().to_vector(), (std::vector<double>{6, 6}));
+  EXPECT_EQ(x.grad().shape(), x.shape());
+  EXPECT_EQ(matmul(zeros({2, 3, 0}), zeros({0, 1})).to_vector(), std::vector<double>(6, 0));
+}
+
+TEST(Contraction, AStrideOrAPaddingOutOfRangeIsNamed) {
+  const Tensor image = ones({1, 4, 4, 1}), filter = ones({1, 3, 3, 1});
+  for (const auto& [stride, padding] : {std::pair(0, 1), {1, -1}, {1, std::numeric_limits<int>::max()}}) {
+    try {
+      conv2d(image, filter, {}, stride, padding);
+      ADD_FAILURE() << "accepted stride " << stride << ", padding " << padding;
+    } catch (const ValueError& e) {
+      EXPECT_EQ(std::string(e.what()).rfind("[conv2d] stride", 0), 0U) << e.what();
+    }
+  }
 }
 
 }  // namespace

@@ -96,5 +96,13 @@ TEST(Differentiate, TheOpsBehindTheCatalogueCanBeDifferentiatedTwice) {
         {random_normal({2, 2}, 5, 1, float64).set_requires_grad()});
 }
 
+TEST(Differentiate, ARowOfMinusInfinityAloneIsMasked) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const Tensor x = from_values(Values{1, -inf, 3, -inf, -inf, -inf, nan, -inf, -inf}, {3, 3});
+  EXPECT_EQ(row_peaks(x).shape(), (Shape{3, 1}));
+  EXPECT_EQ(row_peaks(x).to_vector()[0], 3);
+  EXPECT_EQ(not_masked(x).to_vector(), (Values{1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace halftone

@@ -89,15 +89,18 @@ void expect_agreement(const Op& op, const Example& example, Setting setting) {
   setting.backend = "reference";
   const Outcome reference = run(op, example, setting);
   const DType narrowest = setting.autocast.value_or(setting.inputs);
-  // float32 sums of n terms in another order differ by more than the last bit.
-  const double tolerance = narrowest == float32 ? 64 * example.tolerance : example.tolerance;
-  expect_close(cpu.value, reference.value, narrowest, tolerance);
+  // float32 sums of n terms in another order differ by more than the last bit, and by more than that of a
+  // format as precise as float32.
+  const bool precise = epsilon(narrowest.format()) < 64 * epsilon(float32.format());
+  const DType unit = precise ? float32 : narrowest;
+  const double tolerance = precise ? 64 * example.tolerance : example.tolerance;
+  expect_close(cpu.value, reference.value, unit, tolerance);
   for (std::size_t i = 0; i < cpu.gradients.size(); ++i) {
     SCOPED_TRACE(fmt::format("gradient of input {}", i));
     ASSERT_EQ(cpu.gradients[i].defined(), reference.gradients[i].defined());
     if (!cpu.gradients[i]) continue;
     EXPECT_EQ(cpu.gradients[i].dtype(), float32) << "leaves have float32 gradients";
-    expect_close(cpu.gradients[i], reference.gradients[i], narrowest, tolerance);
+    expect_close(cpu.gradients[i], reference.gradients[i], unit, tolerance);
   }
 }
 
@@ -130,6 +133,15 @@ TEST_P(EveryOp, AgreesWithTheReferenceUnderAutocast) {
 TEST_P(EveryOp, AgreesWithTheReferenceOnNarrowOperands) {
   for_each_example([&](const Example& e) {
     for (const DType dtype : kNarrow) expect_agreement(op(), e, {.inputs = dtype, .autocast = {}});
+  });
+}
+
+TEST_P(EveryOp, AgreesWithTheReferenceInFormatsThatFloat32CannotHold) {
+  for_each_example([&](const Example& e) {
+    for (const char* name : {"e9m6", "e11m20", "e8m40"}) {
+      expect_agreement(op(), e, {.inputs = find_dtype(name), .autocast = {}});
+      expect_agreement(op(), e, {.autocast = find_dtype(name)});
+    }
   });
 }
 

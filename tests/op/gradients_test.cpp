@@ -263,5 +263,14 @@ TEST(Gradients, AnOverflowIsAttributed) {
   ASSERT_TRUE(watch.first());
 }
 
+TEST(Gradients, HoldNoneThatNobodyAskedFor) {
+  const Tensor table = zeros({1024, 256}).set_requires_grad(), h = ones({256}).set_requires_grad();
+  const Tensor y = sum(embedding(table, from_values({3}, int32)) * h) + sum(slice(table, 0, 7, 8));
+  const auto before = memory_stats().in_use;
+  reset_peak_memory();
+  EXPECT_EQ(gradients(y, {h})[0].to_vector(), Values(256, 0));
+  EXPECT_LT(memory_stats().peak - before, table.bytes());
+}
+
 }  // namespace
 }  // namespace halftone

@@ -33,5 +33,22 @@ TEST(InPlace, TheGraphIsOffLimits) {
   EXPECT_THROW(assign_(zeros({2}), ones({3})), ShapeError);
 }
 
+TEST(InPlace, TheSourceMayBeTheDestinationInAnotherOrder) {
+  using Values = std::vector<double>;
+  for (const char* backend : {"cpu", "reference"})
+    with_backend(backend, [&] {
+      const Tensor x = from_values({1, 2, 3, 4});
+      assign_(slice(x, 0, 1, 4), slice(x, 0, 0, 3));
+      EXPECT_EQ(x.to_vector(), (Values{1, 1, 2, 3})) << backend;
+      const Tensor square = from_values(Values{1, 2, 3, 4}, {2, 2});
+      add_(square, transpose(square, 0, 1));
+      EXPECT_EQ(square.to_vector(), (Values{2, 5, 5, 8})) << backend;
+      assign_(square, slice(square, 0, 1, 2));  // broadcast
+      EXPECT_EQ(square.to_vector(), (Values{5, 8, 5, 8})) << backend;
+      add_(square, square);
+      EXPECT_EQ(square.to_vector(), (Values{10, 16, 10, 16})) << backend;
+    });
+}
+
 }  // namespace
 }  // namespace halftone

@@ -27,5 +27,24 @@ TEST(InOrderOf, EndsWithTheLastAxisWhateverItsStride) {
   EXPECT_EQ(in_order_of(Tensor({3, 0, 2}, float32), float32).count(), 0);
 }
 
+TEST(MemoryOrder, WhatIsContiguousIsNotCopied) {
+  const Backend& backend = find_backend("cpu");
+  const Tensor x = from_values(std::vector<double>{1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(contiguous(backend, x).raw(), x.raw());
+  EXPECT_NE(copied(backend, x).raw(), x.raw());
+  const Tensor turned = contiguous(backend, x.view({3, 2}, {1, 3}, 0));
+  EXPECT_TRUE(turned.is_contiguous());
+  EXPECT_EQ(turned.to_vector(), (std::vector<double>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(MemoryOrder, RowsAreCountedWhateverTheirWidth) {
+  EXPECT_EQ(row_count({2, 3, 4}), 6);
+  EXPECT_EQ(row_count({2, 3, 0}), 6);
+  EXPECT_EQ(row_count({0, 4}), 0);
+  EXPECT_EQ(row_count({4}), 1);
+  EXPECT_EQ(matrix_of(zeros({2, 3, 0})).shape(), (Shape{6, 0}));
+  EXPECT_EQ(matrix_of(zeros({5})).shape(), (Shape{1, 5}));
+}
+
 }  // namespace
 }  // namespace halftone
