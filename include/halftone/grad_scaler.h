@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,7 +59,8 @@ class GradScaler {
   Tensor scale(const Tensor& loss);  // float32, times the scale
   // Divides the gradients by the scale that produced them (and by `weight`, the total weight of a sum of
   // losses), and looks for non-finite values, once per optimizer and window: a second call throws ValueError
-  // before it touches a gradient. If it finds one, it clears all gradients, so that what a program does
+  // before it touches a gradient, and so does an optimizer with a parameter of one that has been unscaled in
+  // this window. If it finds one, it clears all gradients, so that what a program does
   // before step() (clipping, logging) does not meet it.
   void unscale(Optimizer& optimizer, double weight = 1);
   // Unscales if that was not done, then lets the optimizer step unless a gradient was not finite. A skipped
@@ -93,8 +95,11 @@ class GradScaler {
   struct Unscaled {
     const Optimizer* optimizer;
     GradientScan scan;
+    double weight;
+    std::vector<std::shared_ptr<AutogradSlot>> leaves{};  // whose gradients they are
     bool stepped = false;
   };
+  void check_unshared(const Optimizer& optimizer) const;
   Unscaled* find(const Optimizer& optimizer);
   float window_scale() const { return window_scale_.value_or(state_.scale); }
   ScalerEvent event() const;

@@ -69,7 +69,8 @@ struct ScalerState {
 struct ScalerEvent {
   bool found_inf = false;        // a gradient was not finite: the step is skipped
   bool loss_not_finite = false;  // nor was the loss before scaling: skipped, and no scale cures that
-  double log2_largest = -std::numeric_limits<double>::infinity();  // unscaled gradient; -inf if all are 0
+  // Gradient of the losses as they were before scaling (sums, where they have weights); -inf if all are 0.
+  double log2_largest = -std::numeric_limits<double>::infinity();
 };
 
 // The whole loss-scale rule, a pure function. The scale stays within [min_scale, max_scale].

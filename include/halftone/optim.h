@@ -72,7 +72,9 @@ struct AdamOptions {
   DType state = float32;
 };
 
-// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1.
+// Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1. The t of its bias
+// correction, here, in AdamW and in Lamb, is steps(): of the optimizer, and so the same for a parameter whose
+// first gradient comes late (PyTorch counts for each parameter).
 class Adam : public RuleOptimizer {
  public:
   Adam(std::vector<Parameter> parameters, AdamOptions options = {});

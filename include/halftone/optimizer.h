@@ -31,7 +31,11 @@ struct Tile {
 };
 
 // The base class owns parameters, masters, narrow copies and the rule's state, and writes all of them in one
-// pass. Rules compute in float32 whatever the formats: which format is summed in where, is
+// pass. Where a program writes to a parameter itself (load_weights, assign_, a mask), the next update starts
+// from what it wrote: a float32 master takes over the elements that are not its own rounded, trailing bits
+// and compensation start again from 0. Not so if the master was written as well, as when a state is loaded:
+// then that counts. Parameters that are views of a part of a storage are not looked at. Rules compute in
+// float32 whatever the formats: which format is summed in where, is
 //   gradients           float32, by backward (law 3)
 //   gradient norms      double, by GradScaler and clip_grad_norm
 //   masters             MasterWeights
@@ -39,7 +43,8 @@ struct Tile {
 class Optimizer {
  public:
   // `master`: what to do for parameters narrower than float32. Throws ValueError for no parameters, a
-  // parameter that does not require a gradient, or the same one twice.
+  // parameter that does not require a gradient, the same one twice, or two of one name (parameters without a
+  // name may be any number; their state can not be loaded).
   Optimizer(std::vector<Parameter> parameters, MasterWeights master);
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
@@ -52,12 +57,12 @@ class Optimizer {
   std::int64_t steps() const { return steps_; }
 
   double lr() const { return lr_; }
-  void set_lr(double lr) { lr_ = lr; }
+  void set_lr(double lr);  // throws ValueError unless it is finite and not negative
 
   // Everything an uninterrupted run would have in memory besides the parameters: masters, moments, counts.
   // Tensors are shared: loading assigns into them.
   std::vector<Parameter> state() const;
-  void set_steps(std::int64_t steps) { steps_ = steps; }
+  void set_steps(std::int64_t steps);  // throws ValueError for a negative one
   // What another optimizer's state() and steps() were. Throws ValueError, ShapeError or DTypeError naming the
   // tensor if it is not of this optimizer's names, shapes and formats; nothing has changed then.
   void load(const std::vector<Parameter>& state, std::int64_t steps);
@@ -68,7 +73,8 @@ class Optimizer {
   // parameters updated before it; a second backward in one step throws Error.
   //   The norm of all gradients is known only after the last of them has been used. `clip_previous_norm`
   // scales gradients down by what the norm of the step before was above it: the first step is not clipped, a
-  // sudden large one neither. 0 means no clipping.
+  // sudden large one neither. 0 means no clipping. A call with the clipping that is on already keeps the
+  // norm. A parameter that requires no gradient any more is left out.
   void consume_gradients(bool on, double clip_previous_norm = 0);
   bool consumes_gradients() const { return consuming_ != nullptr; }
   // For what needs all gradients at once: throws ValueError from `where` if they are consumed.
@@ -98,6 +104,15 @@ class Optimizer {
   struct Narrow;
   struct Buffers;
   struct Consuming;
+  struct Hook;
+  // Versions at the end of the last update: of a parameter, and of what is kept beside it.
+  struct Versions {
+    std::uint64_t parameter, beside;
+  };
+  // The float32 master, trailing bits or compensation of a narrow parameter; undefined if there is none.
+  Tensor beside(std::size_t index) const;
+  Versions versions(std::size_t index) const;
+  void follow_write(std::size_t index) const;
   void begin();
   void update(std::size_t index, float gradient_scale);
   void consume(std::size_t index);
@@ -109,6 +124,7 @@ class Optimizer {
   std::vector<Parameter> parameters_;
   std::vector<Tensor> masters_;                  // float32; the parameter itself, a copy, or undefined
   std::vector<std::unique_ptr<Narrow>> narrow_;  // those without a float32 master
+  std::vector<Versions> versions_;
   std::vector<std::array<Tensor, Tile::kMaxState>> state_;
   std::array<std::string, Tile::kMaxState> state_names_;
   std::int64_t steps_ = 0;

@@ -20,7 +20,8 @@ struct StepOptions {
   bool attribute = true;       // on an overflow, run the step again under a watch to name op and layer
   // Each gradient is used, and dropped, as soon as backward has made it (Optimizer::consume_gradients): less
   // memory by a float32 per parameter. Refused where the step needs all gradients before the first is used:
-  // with clip_norm, several micro-batches, or a recipe that scales its loss.
+  // with clip_norm, several micro-batches, or a recipe that scales its loss; and without it, where the
+  // optimizer consumes gradients already.
   bool consume_gradients = false;
   double clip_previous_norm = 0;  // with consume_gradients: clip by the norm of the step before; 0: do not
 };

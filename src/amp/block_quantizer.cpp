@@ -2,7 +2,7 @@
 //
 // Blocks of elements that share a scale, laid along the axis that the matmul sums over (OCP Microscaling
 // Formats 1.0). Where a row of elements ends within a block, the block is short. The scale of a whole tensor,
-// where a format has one, is rounded up to a power of two, so that element times scales fits bfloat16.
+// where a format has one, is rounded up to a power of two, so that it adds no bits to element times scale.
 #include <algorithm>
 #include <cmath>
 
@@ -86,7 +86,7 @@ class BlockQuantizer final : public Quantizer {
     const profile::Scope scope("round operand", profile::Class::cast);
     const Tensor x = contiguous(given);
     const BlockFormat& format = role == OperandRole::gradient ? gradient_ : forward_;
-    Tensor result(x.shape(), bfloat16);
+    Tensor result(x.shape(), carrier(format));
     if (x.count() == 0) return result;
     const RowPair all{x.dtype(), x.raw(), result.dtype(), result.raw_mutable()};
     const Tiling tiling(x.shape(), along, format.length);

@@ -6,9 +6,20 @@
 
 namespace halftone::amp {
 
-DType carrier(const Format& format) {
-  const Format& kept = bfloat16.format();
-  return format.mantissa_bits <= kept.mantissa_bits ? bfloat16 : float32;
+namespace {
+
+DType carrier(int significand_bits) {
+  return significand_bits <= bfloat16.format().precision() ? bfloat16 : float32;
+}
+
+}  // namespace
+
+DType carrier(const Format& format) { return carrier(format.precision()); }
+
+// The scales of every other rule are powers of two.
+DType carrier(const BlockFormat& format) {
+  const int of_scale = format.rule == ScaleRule::nearest ? format.scale.format().precision() : 0;
+  return carrier(format.element.format().precision() + of_scale);
 }
 
 Tensor contiguous(const Tensor& x) {

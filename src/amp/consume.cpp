@@ -12,14 +12,28 @@
 
 namespace halftone::amp {
 
+// What backward calls. An optimizer that took over the parameters has put its own in the place of this one.
+struct Optimizer::Hook {
+  Optimizer* optimizer;
+  std::size_t index;
+  void operator()() const { optimizer->consume(index); }
+};
+
 void Optimizer::consume_gradients(bool on, double clip_previous_norm) {
   if (!(clip_previous_norm >= 0 && std::isfinite(clip_previous_norm)))
     throw ValueError("consume_gradients", fmt::format("clip_previous_norm = {}", clip_previous_norm),
                      "a finite norm, or 0 for no clipping");
   if (!on && !consuming_) return;
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (on || parameters_[i].value.requires_grad())
-      set_gradient_hook(parameters_[i].value, on ? [this, i] { consume(i); } : std::function<void()>());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& value = parameters_[i].value;
+    if (!value.requires_grad()) continue;  // frozen since: it gets no gradient
+    if (on) {
+      set_gradient_hook(value, Hook{this, i});
+    } else if (const Hook* set = gradient_hook(value).target<Hook>(); set && set->optimizer == this) {
+      set_gradient_hook(value, {});
+    }
+  }
+  if (on && consuming_ && consuming_->clip_norm == clip_previous_norm) return;  // its norm is state of a run
   const std::size_t count = parameters_.size();
   consuming_.reset(
       on ? new Consuming{clip_previous_norm, zeros({}), std::vector<bool>(count), std::vector<double>(count)}

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "halftone/autograd.h"
 #include "halftone/error.h"
@@ -42,6 +43,21 @@ Tensor GradScaler::scale(const Tensor& loss) {
   return options_.enabled ? halftone::scale(wide, *window_scale_) : wide;
 }
 
+// Gradients are divided once, whoever owns them.
+void GradScaler::check_unshared(const Optimizer& optimizer) const {
+  if (unscaled_.empty()) return;
+  std::unordered_set<const AutogradSlot*> divided;
+  for (const Unscaled& entry : unscaled_)
+    for (const auto& leaf : entry.leaves) divided.insert(leaf.get());
+  for (const Parameter& parameter : optimizer.parameters())
+    if (parameter.value.requires_grad() && divided.contains(parameter.value.slot().get()))
+      throw ValueError(
+          "GradScaler.unscale",
+          fmt::format("'{}', unscaled for another optimizer since the last update()", parameter.name),
+          "each parameter in one of the optimizers",
+          "update(), and a backward pass of its own, between the two");
+}
+
 GradScaler::Unscaled* GradScaler::find(const Optimizer& optimizer) {
   const auto found = std::find_if(unscaled_.begin(), unscaled_.end(),
                                   [&](const Unscaled& entry) { return entry.optimizer == &optimizer; });
@@ -57,10 +73,13 @@ void GradScaler::unscale(Optimizer& optimizer, double weight) {
         "with several micro-batches, call it after the last; abandon() forgets a step not taken");
   if (!(weight > 0 && std::isfinite(weight)))
     throw ValueError("GradScaler.unscale", fmt::format("weight = {}", weight), "positive and finite");
+  check_unshared(optimizer);
   window_scale_ = window_scale();
   const double divisor = static_cast<double>(*window_scale_) * weight;
   const bool predictive = options_.enabled && options_.rule == ScalerRule::predictive;
-  unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor, predictive)});
+  unscaled_.push_back({&optimizer, scan_gradients(optimizer.parameters(), 1 / divisor, predictive), weight});
+  for (const Parameter& parameter : optimizer.parameters())
+    if (parameter.value.requires_grad()) unscaled_.back().leaves.push_back(parameter.value.slot());
   if (!unscaled_.back().scan.finite) optimizer.zero_grad();
 }
 
@@ -75,10 +94,11 @@ void GradScaler::reject(std::string culprit) {
 
 ScalerEvent GradScaler::event() const {
   ScalerEvent event{.found_inf = found_inf()};
-  float largest = 0;
+  double largest = 0;  // of the losses that were scaled: sums, where there is a weight
   for (const Unscaled& entry : unscaled_)
-    if (entry.scan.finite) largest = std::max(largest, entry.scan.largest);
-  event.log2_largest = std::log2(static_cast<double>(largest));
+    if (entry.scan.finite)
+      largest = std::max(largest, static_cast<double>(entry.scan.largest) * entry.weight);
+  event.log2_largest = std::log2(largest);
   return event;
 }
 
@@ -107,10 +127,12 @@ StepResult GradScaler::step(Optimizer& optimizer, double clip_norm) {
     }
   } else if (scan.gradients > 0) {
     const double norm = std::sqrt(scan.squared_norm);
+    const bool clip = clip_norm > 0 && norm > clip_norm;
+    const std::int64_t before = optimizer.steps();
+    optimizer.step(clip ? static_cast<float>(clip_norm / norm) : 1.0f);
+    if (optimizer.steps() == before) return result;  // the gradients were dropped since
     result.outcome = StepOutcome::applied;
     result.gradient_norm = static_cast<float>(norm);
-    const bool clip = clip_norm > 0 && norm > clip_norm;
-    optimizer.step(clip ? static_cast<float>(clip_norm / norm) : 1.0f);
   }
   return result;
 }

@@ -4,6 +4,7 @@
 // and the state of the rule. How an update goes over them is in tiles.cpp.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,12 +22,17 @@ Tensor widened(const Tensor& narrow) {
   return master;
 }
 
+void check_steps(std::string_view where, std::int64_t steps) {
+  if (steps < 0) throw ValueError(where, fmt::format("{} steps", steps), "a count of steps");
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
     : parameters_(std::move(parameters)), state_(parameters_.size()) {
   if (parameters_.empty()) throw ValueError("optimizer", "no parameters", "at least one");
   std::unordered_set<const void*> seen;
+  std::unordered_set<std::string_view> names;
   for (const Parameter& parameter : parameters_) {
     const Tensor& value = parameter.value;
     if (!value.defined() || !value.requires_grad())
@@ -37,8 +43,12 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
                        "float32 or a narrower floating-point format");
     if (!value.is_contiguous())
       throw ShapeError("optimizer", fmt::format("'{}' with strides", parameter.name), "a contiguous tensor");
-    if (!seen.insert(value.raw()).second)
+    if (value.count() > 0 && !seen.insert(value.raw()).second)  // all that are empty may have one address
       throw ValueError("optimizer", fmt::format("'{}' twice", parameter.name), "each parameter once");
+    if (!parameter.name.empty() && !names.insert(parameter.name).second)
+      throw ValueError("optimizer", fmt::format("two parameters called '{}'", parameter.name),
+                       "a name for each, by which its state is saved and loaded",
+                       "a prefix for the parameters of each model");
     if (value.dtype() != float32 && master == MasterWeights::is_parameter)
       throw DTypeError("optimizer", fmt::format("'{}' in {}", parameter.name, value.dtype().name()),
                        "float32, because the parameter is to be its own master",
@@ -50,15 +60,26 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
     const bool is_narrow = !masters_.back().defined();
     narrow_.push_back(is_narrow ? std::make_unique<Narrow>(parameter, master) : nullptr);
   }
-  for (const Parameter& parameter : parameters_) parameter.value.storage()->keep_casts = true;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) versions_.push_back(versions(i));
+  for (const Parameter& parameter : parameters_) ++parameter.value.storage()->keep_casts;
 }
 
 Optimizer::~Optimizer() {
   consume_gradients(false);
   for (const Parameter& parameter : parameters_) {
-    parameter.value.storage()->keep_casts = false;
-    parameter.value.storage()->casts.clear();
+    Storage& storage = *parameter.value.storage();
+    if (--storage.keep_casts == 0) storage.casts.clear();
   }
+}
+
+Tensor Optimizer::beside(std::size_t index) const {
+  if (narrow_[index]) return narrow_[index]->extra();
+  return parameters_[index].value.dtype() == float32 ? Tensor() : masters_[index];
+}
+
+Optimizer::Versions Optimizer::versions(std::size_t index) const {
+  const Tensor kept = beside(index);
+  return {parameters_[index].value.version(), kept ? kept.version() : 0};
 }
 
 void Optimizer::keep_state(std::size_t index, std::size_t slot, std::string_view name, const Shape& shape,
@@ -101,11 +122,24 @@ void Optimizer::step(float gradient_scale) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) update(i, gradient_scale);
 }
 
+void Optimizer::set_lr(double lr) {
+  if (!(lr >= 0 && std::isfinite(lr)))
+    throw ValueError("Optimizer.set_lr", fmt::format("lr = {}", lr), "a finite number, not negative");
+  lr_ = lr;
+}
+
+void Optimizer::set_steps(std::int64_t steps) {
+  check_steps("Optimizer.set_steps", steps);
+  steps_ = steps;
+}
+
 std::vector<Parameter> Optimizer::state() const {
   std::vector<Parameter> state;
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (masters_[i].defined() && parameters_[i].value.dtype() != float32)
-      state.push_back({"master." + parameters_[i].name, masters_[i]});
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    follow_write(i);
+    if (const Tensor kept = beside(i); kept && !narrow_[i])
+      state.push_back({"master." + parameters_[i].name, kept});
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (narrow_[i] && narrow_[i]->extra())
       state.push_back(
@@ -122,7 +156,7 @@ void Optimizer::load(const std::vector<Parameter>& state, std::int64_t steps) {
   std::unordered_map<std::string, Tensor> given;
   for (const Parameter& entry : state) given.emplace(entry.name, entry.value);
   const std::vector<Parameter> own = this->state();
-  if (steps < 0) throw ValueError("Optimizer.load", fmt::format("{} steps", steps), "a count of steps");
+  check_steps("Optimizer.load", steps);
   for (const Parameter& to : own) {
     const auto found = given.find(to.name);
     if (found == given.end() || !found->second.defined())

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands rounded to short formats. Values are brought to the range of the format by powers of two, so every
-// result has few significant bits and lies exactly in bfloat16 (or in float32, for formats that need it): a
-// matmul of bfloat16 operands with float32 sums is then the bit-true product of the short ones.
+// Operands rounded to short formats. A result is an element of the format times a power of two or, in blocks
+// whose scale is rounded to nearest, times a short scale. It has few significant bits and lies exactly in
+// bfloat16, or in float32 for formats that need it: a matmul of such operands with float32 sums is then the
+// bit-true product of the short ones.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "halftone/autograd.h"
+#include "halftone/block.h"
 #include "halftone/casting.h"
 #include "halftone/recipe.h"
 
@@ -28,6 +30,7 @@ std::shared_ptr<const Quantizer> make_block_quantizer(const Operands& operands);
 
 // The format in which the values of a short one are kept: bfloat16, or float32 if that can not hold them.
 DType carrier(const Format& format);
+DType carrier(const BlockFormat& format);  // of elements times scales
 
 Tensor contiguous(const Tensor& x);  // x itself, or a copy
 

@@ -72,6 +72,9 @@ void require(bool holds, const Recipe& recipe, std::string given, std::string_vi
 
 void check(const Recipe& recipe) {
   require(!recipe.name.empty(), recipe, "no name", "a name");
+  const auto is_odd = [](char c) { return c == '/' || (c >= 0 && c < ' ') || c == 127; };
+  require(recipe.name[0] != '.' && std::none_of(recipe.name.begin(), recipe.name.end(), is_odd), recipe,
+          "a name that can not be that of a folder", "no /, no control characters, no dot at the beginning");
   for (const DType dtype : {recipe.compute, recipe.parameter, recipe.state})
     require(computes(dtype), recipe, std::string(dtype.name()), "signed floating formats of at most 32 bits");
   require(
@@ -88,7 +91,8 @@ void check(const Recipe& recipe) {
   }
   for (const std::string_view name : {operands.forward, operands.gradient}) {
     if (operands.scaling == OperandScaling::block)
-      find_block_format(name);  // throws
+      require(find_block_format(name).element.format().is_signed, recipe, std::string(name),
+              "blocks of signed elements");
     else
       require(computes(find_dtype(name)), recipe, std::string(name), "signed floating formats");
   }

@@ -100,11 +100,15 @@ Step::Step(Optimizer& optimizer, const Recipe& recipe, std::vector<Parameter> bu
   if (options_.accumulation_steps < 1)
     throw ValueError("Step", fmt::format("accumulation_steps = {}", options_.accumulation_steps),
                      "at least 1");
-  if (options_.consume_gradients) check_consuming(options_, recipe);
+  if (options_.consume_gradients)
+    check_consuming(options_, recipe);
+  else if (optimizer_.consumes_gradients())
+    throw ValueError("Step", "an optimizer that consumes gradients", "StepOptions::consume_gradients, too",
+                     "optimizer.consume_gradients(false) for a step of all gradients at once");
   if (options_.clip_previous_norm != 0 && !options_.consume_gradients)
     throw ValueError("Step", "clip_previous_norm without consume_gradients",
                      "clip_norm, by this step's norm");
-  optimizer_.consume_gradients(options_.consume_gradients, options_.clip_previous_norm);
+  if (options_.consume_gradients) optimizer_.consume_gradients(true, options_.clip_previous_norm);
   for (const Parameter& entry : casting_.state()) buffers_.push_back(entry);
   for (const Parameter& buffer : buffers_)
     if (!buffer.value.is_contiguous())

@@ -6,6 +6,8 @@
 // copies that autocast made of it, so that the next forward pass casts no weight.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include "amp/gradients.h"
 #include "amp/optimizer_parts.h"
@@ -41,6 +43,15 @@ std::vector<NarrowCopy> claim_copies(const Tensor& parameter) {
 // The bytes of a tensor from element `begin` on, without counting as a write.
 std::byte* bytes_at(const Tensor& tensor, std::int64_t begin) {
   return tensor.storage()->data + (tensor.offset() + begin) * tensor.dtype().bytes();
+}
+
+// What is finite in float32 may be beyond the format, and an infinite moment would never decay. A NaN stays.
+void saturate(float* values, std::int64_t count, const Format& format) {
+  const auto limit = static_cast<float>(std::min(max_finite(format), max_finite(float32.format())));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float low = values[i] < -limit ? -limit : values[i];
+    values[i] = low > limit ? limit : low;
+  }
 }
 
 template <class Body>
@@ -82,6 +93,7 @@ void Optimizer::store_state(std::size_t index, const Tile& tile, RandomWords ran
   for (std::size_t slot = 0; slot < Tile::kMaxState; ++slot) {
     const Tensor& tensor = state_[index][slot];
     if (!tensor || tensor.dtype() == float32) continue;
+    saturate(tile.state[slot], tile.count, tensor.dtype().format());
     random.stream = streams::moments + index * Tile::kMaxState + slot;
     encode_row(tensor.dtype(), tile.state[slot], bytes_at(tensor, tile.begin), tile.count,
                stochastic_conversion(tensor.dtype()), random);
@@ -100,11 +112,39 @@ void Optimizer::read_tiles(std::size_t index, const Tensor& gradient, float grad
   });
 }
 
+// Written again at every call until the next update, and not counted as a write: a state that is loaded after
+// the parameters still is what has been written last.
+void Optimizer::follow_write(std::size_t index) const {
+  const Tensor& parameter = parameters_[index].value;
+  const Versions before = versions_[index], now = versions(index);
+  if (now.parameter == before.parameter || now.beside != before.beside) return;
+  const Tensor kept = beside(index);
+  if (!kept || parameter.bytes() != parameter.storage()->bytes) return;
+  const DType dtype = parameter.dtype();
+  for_each_tile(parameter.count(), [&](std::int64_t begin, std::int64_t count) {
+    std::byte* const values = bytes_at(kept, begin);
+    if (narrow_[index]) {
+      std::memset(values, 0, static_cast<std::size_t>(count * kept.dtype().bytes()));
+      return;
+    }
+    auto* master = reinterpret_cast<float*>(values);
+    std::array<std::byte, sizeof(float) * Tile::kSize> codes;
+    Buffers::Values rounded, found;
+    encode_row(dtype, master, codes.data(), count);
+    decode_row(dtype, codes.data(), rounded.data(), count);
+    decode_row(dtype, bytes_at(parameter, begin), found.data(), count);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+      if (std::bit_cast<std::uint32_t>(rounded[i]) != std::bit_cast<std::uint32_t>(found[i]))
+        master[i] = found[i];
+  });
+}
+
 void Optimizer::update(std::size_t index, float gradient_scale) {
   const profile::Scope scope("update", profile::Class::optimizer);
   const Tensor& parameter = parameters_[index].value;
   const Tensor gradient = gradient_of(parameters_[index]);
   if (!gradient.defined()) return;
+  follow_write(index);
   prepare(index, gradient, gradient_scale);
 
   const float* gradients = gradient.data<float>();
@@ -113,11 +153,11 @@ void Optimizer::update(std::size_t index, float gradient_scale) {
   const std::vector<NarrowCopy> copies = claim_copies(parameter);
   // One write of each tensor, however many threads do it.
   parameter.raw_mutable();
-  if (masters_[index] && dtype != float32) masters_[index].raw_mutable();
-  if (narrow && narrow->extra()) narrow->extra().raw_mutable();
+  if (const Tensor kept = beside(index)) kept.raw_mutable();
   for (const Tensor& tensor : state_[index])
     if (tensor) tensor.raw_mutable();
-  // Every element of every step has its own random number, whichever thread takes it.
+  // Every element of every step has its own random number, whichever thread takes it. Those of another
+  // optimizer are the same.
   const RandomWords random{
       thread_state().seed, streams::rounding + index,
       static_cast<std::uint64_t>(steps_) * static_cast<std::uint64_t>(parameter.count())};
@@ -145,6 +185,7 @@ void Optimizer::update(std::size_t index, float gradient_scale) {
     for (const NarrowCopy& copy : copies)
       encode_row(copy.dtype, values, copy.codes + begin * copy.dtype.bytes(), count);
   });
+  versions_[index] = versions(index);
 }
 
 }  // namespace halftone::amp

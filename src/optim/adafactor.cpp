@@ -57,7 +57,8 @@ struct VectorLoop {
                   float gradient_scale, const Coefficients c, float* updated, float* __restrict u) {
     for (std::int64_t i = 0; i < count; ++i) {
       const float g = gradient[i] * gradient_scale;
-      const float v = c[kBeta] * second[i] + c[kRest] * (g * g + c[kEpsilon]);
+      const float squared = c[kBeta] * second[i] + c[kRest] * (g * g + c[kEpsilon]);
+      const float v = squared < kLargest ? squared : kLargest;
       updated[i] = v;
       u[i] = g / std::sqrt(v);
     }
@@ -82,7 +83,8 @@ void direction(const Tile& t, const Coefficients& c, const Shape& shape, float* 
   for (std::int64_t done = 0; done < t.count;) {
     const std::int64_t row = (t.begin + done) / width, column = (t.begin + done) % width;
     const std::int64_t count = std::min(width - column, t.count - done);
-    const float factor = t.gradient_scale * std::sqrt(c[kRowMean] / t.state[kRow][row]);
+    // Beside a row of huge gradients that of one of zeros is epsilon1: their ratio may leave float32.
+    const float factor = t.gradient_scale * std::sqrt(std::min(c[kRowMean] / t.state[kRow][row], kLargest));
     at_simd_level<MatrixLoop>(count, static_cast<const float*>(t.state[kColumn] + column), t.gradient + done,
                               factor, u + done);
     done += count;
@@ -95,8 +97,9 @@ float update_means(const Subject& s, const Coefficients& c) {
   const double square = static_cast<double>(s.gradient_scale) * static_cast<double>(s.gradient_scale);
   const auto take = [&](float& mean, double sum, std::int64_t count) {
     const double now = sum * square / static_cast<double>(count) + s.options[kEpsilon1];
-    mean = static_cast<float>(static_cast<double>(c[kBeta]) * static_cast<double>(mean) +
-                              static_cast<double>(c[kRest]) * now);
+    const double moved =
+        static_cast<double>(c[kBeta]) * static_cast<double>(mean) + static_cast<double>(c[kRest]) * now;
+    mean = static_cast<float>(std::min(moved, static_cast<double>(kLargest)));
   };
   parallel_for(rows, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 #include "optim/rule.h"
 
@@ -37,10 +36,6 @@ inline Coefficients moments_coefficients(const Options& o, std::int64_t step, do
           static_cast<float>(o[kEpsilon]),
           static_cast<float>(weight)};
 }
-
-// A finite gradient above 1e20 has an infinite square; an infinite v would never decay, and its weight never
-// move again.
-inline constexpr float kLargest = std::numeric_limits<float>::max();
 
 // Takes a gradient into the moments m and v, locals of the caller's loop; returns step m / (sqrt(v)
 // root_correction + epsilon).

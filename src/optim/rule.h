@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -50,10 +51,15 @@ struct Rule {
   // Changes coefficients for this parameter, and state that has another shape than it. Null: nothing to do.
   void (*gather)(const Subject& subject, Coefficients& coefficients);
   void (*tile)(const Tile& tile, const Coefficients& coefficients, const Shape& shape);
+  void (*check)(const Options& options) = nullptr;  // what ranges do not say of options; throws ValueError
 };
 
 std::span<const Rule* const> rules();
 const Rule& find_rule(std::string_view name);  // throws ValueError listing the names
+
+// A finite gradient above 1e20 has an infinite square; an infinite second moment would never decay, and its
+// weight never move again.
+inline constexpr float kLargest = std::numeric_limits<float>::max();
 
 // For StateRow: state of the parameter's own shape.
 inline std::optional<Shape> same_shape(const Shape& parameter, const Options&) { return parameter; }

@@ -62,6 +62,7 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters
       throw ValueError(rule.title, fmt::format("{} = {}", row.name, options[i]),
                        fmt::format("at least {} and below {}", row.low, row.high));
   }
+  if (rule.check != nullptr) rule.check(options);
   if (!state.is_floating() || state.bytes() > 4 || !state.format().is_signed)
     throw DTypeError(rule.title, fmt::format("state in {}", state.name()),
                      "float32 or a narrower signed floating-point format");

@@ -2,6 +2,8 @@
 //
 // v = momentum v + (g + weight_decay w);  w -= lr v, or with Nesterov w -= lr (g + weight_decay w + momentum
 // v). As PyTorch's, weight decay is on every parameter.
+#include <fmt/format.h>
+
 #include "halftone/simd.h"
 #include "optim/rule.h"
 
@@ -56,15 +58,20 @@ void update(const Tile& t, const Coefficients& c, const Shape&) {
     at_simd_level<Momentum<false>>(t.count, t.weights, t.state[0], t.gradient, t.gradient_scale, c);
 }
 
+void check(const Options& o) {
+  if (o[kNesterov] != 0 && o[kNesterov] != 1)
+    throw ValueError("SGD", fmt::format("nesterov = {}", o[kNesterov]), "0 or 1");
+  if (o[kNesterov] != 0 && !(o[kMomentum] > 0))
+    throw ValueError("SGD", "nesterov without momentum", "momentum > 0");
+}
+
 }  // namespace
 
 extern const Rule kSgd;
-constinit const Rule kSgd{"sgd", "SGD", kOptions, options_of({}), kState, coefficients, nullptr, update};
+constinit const Rule kSgd{"sgd",        "SGD",   kOptions, options_of({}), kState,
+                          coefficients, nullptr, update,   check};
 
 SGD::SGD(std::vector<Parameter> parameters, SGDOptions options)
-    : RuleOptimizer(kSgd, std::move(parameters), options_of(options), options.master, options.state) {
-  if (options.nesterov && !(options.momentum > 0))
-    throw ValueError("SGD", "nesterov without momentum", "momentum > 0");
-}
+    : RuleOptimizer(kSgd, std::move(parameters), options_of(options), options.master, options.state) {}
 
 }  // namespace halftone::optim

@@ -64,6 +64,25 @@ TEST(BlockQuantizer, BlocksRunAlongTheAxisAskedForInEveryFormatAndShape) {
   }
 }
 
+// Element times scale: 4 and 4 bits of significand are the 8 of bfloat16, 4 and 5 would be rounded again.
+TEST(BlockQuantizer, WhatBfloat16CanNotHoldIsKeptInFloat32) {
+  struct Row {
+    const char* name;
+    DType kept;
+  };
+  for (const Row& row : {Row{"float6_e2m3fn:16:ue4m3:nearest", bfloat16},
+                         {"float6_e2m3fn:16:ue3m4:nearest", float32},
+                         {"float8_e4m3fn:32:bfloat16:nearest", float32},
+                         {"float8_e4m3fn:32:bfloat16:rceil", bfloat16}}) {
+    const BlockFormat format = find_block_format(row.name);
+    const Tensor x = random_normal({6, 64}, 3, 1);
+    const Tensor y =
+        make_block_quantizer(blocks(row.name))->quantize(x, OperandRole::weight, Along::last, "");
+    EXPECT_EQ(y.dtype(), row.kept) << row.name;
+    EXPECT_EQ(y.to_vector(), expected(format, x, Along::last, 1)) << row.name;
+  }
+}
+
 TEST(BlockQuantizer, ReadsAnyFormatAndStrides) {
   const auto quantizer = make_block_quantizer(blocks("mxfp8_e4m3"));
   const Tensor x = varied({40, 36}, float16);

@@ -130,6 +130,35 @@ TEST_F(Consume, AnOptimizerThatIsGoneLeavesNoHook) {
   EXPECT_TRUE(a.grad().defined());
 }
 
+TEST_F(Consume, AParameterFrozenMeanwhileIsLeftOut) {
+  optimizer.consume_gradients(false);
+  b.set_requires_grad(false);
+  optimizer.consume_gradients(true);
+  loss_with_gradient(a, {1}).backward();
+  optimizer.step();
+  EXPECT_EQ(a.item(), 0);
+  optimizer.consume_gradients(false);
+  loss_with_gradient(a, {1}).backward();
+  EXPECT_EQ(a.item(), 0);
+}
+
+TEST_F(Consume, ASuccessorKeepsItsHooksAndTheNarrowCopies) {
+  Tensor w = ones({2, 2}).set_requires_grad();
+  const auto use = [&] { autocast(bfloat16, [&] { return linear(ones({1, 2}), w); }); };
+  auto first = std::make_unique<optim::SGD>(std::vector<Parameter>{{"w", w}}, optim::SGDOptions{.lr = 1});
+  first->consume_gradients(true);
+  optim::SGD second({{"w", w}}, {.lr = 1});
+  second.consume_gradients(true);
+  use();
+  first.reset();
+  use();
+  EXPECT_EQ(w.storage()->casts.size(), 1u);  // stays after the region
+  sum(w).backward();
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_EQ(w.to_vector(), std::vector<double>(4, 0));
+  EXPECT_EQ(second.steps(), 1);
+}
+
 TEST(ConsumingStep, IsRefusedWhereAllGradientsAreNeeded) {
   Tensor w = leaf({1});
   optim::SGD optimizer({{"w", w}}, {.lr = 1});
@@ -144,6 +173,18 @@ TEST(ConsumingStep, IsRefusedWhereAllGradientsAreNeeded) {
   EXPECT_THAT(message("float16", {.consume_gradients = true}), HasSubstr("could not be undone"));
   EXPECT_THAT(message("float32", {.clip_previous_norm = 1}), HasSubstr("without consume_gradients"));
   EXPECT_EQ(message("bfloat16", {.consume_gradients = true, .clip_previous_norm = 1}), "");
+  EXPECT_THAT(message("bfloat16", {}), HasSubstr("an optimizer that consumes gradients"));
+  EXPECT_TRUE(optimizer.consumes_gradients());
+}
+
+TEST(ConsumingStep, KeepsTheNormThatWasLoaded) {
+  Tensor w = leaf({0});
+  optim::SGD optimizer({{"w", w}}, {.lr = 1});
+  optimizer.consume_gradients(true, 2);
+  optimizer.load({{"previous_norm", full({}, 4)}}, 3);
+  Step step(optimizer, find_recipe("float32"), {}, {.consume_gradients = true, .clip_previous_norm = 2});
+  EXPECT_TRUE(step([&](int) { return sum(w); }).applied());
+  EXPECT_EQ(w.item(), -0.5);  // 4 to 2
 }
 
 TEST(ConsumingStep, ReportsWhatItDid) {

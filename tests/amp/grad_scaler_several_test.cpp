@@ -91,6 +91,47 @@ TEST(SeveralOptimizers, OneWithoutGradientsHasNothingToDo) {  // fault B12
   EXPECT_EQ(scaler.state(), (ScalerState{8, 1, 0, 0}));
 }
 
+TEST(SeveralOptimizers, ASharedParameterIsRefusedBeforeItsGradientIsDividedTwice) {
+  GradScaler scaler({.init_scale = 8});
+  Pair pair;
+  optim::SGD both({{"both.v", pair.v}, {"both.w", pair.w}}, {.lr = 1});
+  pair.backward(scaler, 1, 2);
+  EXPECT_TRUE(scaler.step(pair.first).applied());
+  EXPECT_THAT(message_of([&] { scaler.step(both); }), HasSubstr("'both.w', unscaled for another optimizer"));
+  EXPECT_EQ(pair.v.grad().item(), 16);
+  EXPECT_EQ(pair.w.grad().item(), 1);
+  EXPECT_TRUE(scaler.step(pair.second).applied());
+  scaler.update();
+  pair.backward(scaler, 1, 2);
+  EXPECT_TRUE(scaler.step(both).applied());
+  EXPECT_EQ(pair.w.item(), -2);
+}
+
+TEST(SeveralOptimizers, OneWhoseGradientsWereDroppedAfterUnscaleHasNothingToDo) {
+  GradScaler scaler({.init_scale = 8});
+  Pair pair;
+  pair.backward(scaler, 1, 2);
+  scaler.unscale(pair.first);
+  pair.first.zero_grad();
+  const StepResult result = scaler.step(pair.first);
+  EXPECT_EQ(result.outcome, StepOutcome::nothing_to_do);
+  EXPECT_EQ(result.gradient_norm, 0);
+}
+
+// A loss of weight 4 is scaled as a sum: its gradients, not those of the mean, must fit the format.
+TEST(SeveralLosses, ThePredictiveRuleSeesTheLargestGradientOfTheirSum) {
+  GradScaler scaler({.init_scale = 4, .rule = ScalerRule::predictive});
+  Pair pair;
+  pair.backward(scaler, -8, 2);
+  scaler.unscale(pair.first, 4);
+  scaler.step(pair.first);
+  scaler.step(pair.second);
+  scaler.update();
+  EXPECT_EQ(pair.w.item(), 2);
+  EXPECT_EQ(scaler.state().history, (GradientHistory{.steps = 1, .mean = 3}));
+  EXPECT_EQ(scaler.state().scale, 4096);  // 2^floor(15.99 - 3)
+}
+
 TEST(SeveralLosses, OfOneOptimizerShareTheScaleAndTheirGradientsAdd) {
   GradScaler scaler({.init_scale = 4, .growth_interval = 1});
   Pair pair;

@@ -58,6 +58,24 @@ TEST(Optimizer, RefusesParametersItCanNotTrain) {
   EXPECT_THAT(message, HasSubstr("float32 master"));
 }
 
+TEST(Optimizer, RefusesTwoOfOneNameButNotTwoThatAreEmpty) {
+  EXPECT_THAT(message_of([&] {
+                Descent({{"w", leaf({1})}, {"w", leaf({2})}}, MasterWeights::none);
+              }),
+              HasSubstr("two parameters called 'w'"));
+  EXPECT_NO_THROW(Descent({{"", leaf({1})}, {"", leaf({2})}}, MasterWeights::none));
+  const auto nothing = [] { return zeros({0, 3}).set_requires_grad(); };
+  EXPECT_NO_THROW(Descent({{"a", nothing()}, {"b", nothing()}}, MasterWeights::none));
+}
+
+TEST(Optimizer, ALearningRateAndACountOfStepsMustBeOnes) {
+  Descent optimizer({{"w", leaf({1})}}, MasterWeights::none);
+  for (const double lr : {kNan, kInf, -1e-3}) EXPECT_THROW(optimizer.set_lr(lr), ValueError);
+  EXPECT_THROW(optimizer.set_steps(-1), ValueError);
+  EXPECT_EQ(optimizer.lr(), 0);
+  EXPECT_EQ(optimizer.steps(), 0);
+}
+
 TEST(Optimizer, NamesItsParametersForMessages) {
   Tensor w = leaf({1});
   Descent optimizer({{"blocks.0.w", w}}, MasterWeights::none);
@@ -144,6 +162,69 @@ TEST(Optimizer, TrailingBitsMakeTheFloat32Master) {
     EXPECT_EQ(load_code(trailing.dtype(), trailing.raw(), i), bits & 0xFFFF);
     EXPECT_EQ(load_code(bfloat16, split.raw(), i), (bits + 0x8000) >> 16);
   }
+}
+
+constexpr MasterWeights kKept[] = {MasterWeights::float32_copy, MasterWeights::trailing_bits,
+                                   MasterWeights::compensated};
+
+// A bfloat16 weight of 1 with something kept beside it: three updates of 1e-3.
+struct Kept {
+  explicit Kept(MasterWeights master) : optimizer({{"w", w}}, master) {
+    for (int i = 0; i < 3; ++i) step({1e-3, 1e-3});
+  }
+  void step(std::vector<double> gradient) {
+    optimizer.zero_grad();
+    loss_with_gradient(w, std::move(gradient)).backward();
+    optimizer.step();
+  }
+  Tensor beside() const { return optimizer.state()[0].value; }
+  Tensor w = leaf({1, 1}, bfloat16);
+  Descent optimizer;
+};
+
+TEST(Optimizer, AWriteToANarrowParameterIsNotUndone) {
+  for (const MasterWeights master : kKept)
+    for (const bool consume : {false, true}) {
+      Kept kept(master);
+      kept.optimizer.consume_gradients(consume);
+      no_grad([&] { assign_(kept.w, from_values({4, 8})); });
+      kept.step({1, 2});
+      EXPECT_THAT(kept.w.to_vector(), ::testing::ElementsAre(3, 6)) << to_string(master);
+      const double beside = master == MasterWeights::float32_copy ? 3 : 0;  // nothing of the weights before
+      EXPECT_EQ(kept.beside().to_vector()[0], beside) << to_string(master);
+    }
+}
+
+TEST(Optimizer, AWriteShowsInTheStateBeforeTheNextUpdate) {
+  for (const MasterWeights master : kKept) {
+    Kept kept(master);
+    no_grad([&] { assign_(kept.w, from_values({4, 8})); });
+    EXPECT_EQ(kept.beside().to_vector()[1], master == MasterWeights::float32_copy ? 8 : 0);
+  }
+}
+
+TEST(Optimizer, AMasterKeepsWhatAWriteToItsParameterLeftAsItWas) {
+  Kept kept(MasterWeights::float32_copy);
+  const double before = kept.beside().to_vector()[1];
+  EXPECT_NEAR(before, 1 - 3e-3, 1e-6);  // no bfloat16
+  kept.w.mutable_data<std::uint16_t>()[0] = 0;
+  kept.step({0, 0});
+  EXPECT_THAT(kept.beside().to_vector(), ::testing::ElementsAre(0, before));
+}
+
+TEST(Optimizer, AStateThatIsLoadedCountsWhetherItsParametersCameBeforeOrAfterIt) {
+  for (const MasterWeights master : kKept)
+    for (const bool parameters_first : {false, true}) {
+      Kept saved(master), loaded(master);
+      loaded.step({1, 1});
+      const auto load_parameters = [&] { no_grad([&] { assign_(loaded.w, saved.w); }); };
+      if (parameters_first) load_parameters();
+      loaded.optimizer.load(saved.optimizer.state(), 3);
+      if (!parameters_first) load_parameters();
+      saved.step({1e-3, 1e-3}), loaded.step({1e-3, 1e-3});
+      EXPECT_EQ(bits(loaded.w), bits(saved.w)) << to_string(master);
+      EXPECT_EQ(bits(loaded.beside()), bits(saved.beside())) << to_string(master);
+    }
 }
 
 TEST(Optimizer, StochasticUpdatesAreTheSameOnAnyNumberOfThreadsAndAfterResuming) {

@@ -75,6 +75,10 @@ TEST(Recipe, OneThatCanNotBeIsRefused) {
   Recipe bad = good;
   bad.name = "";
   refused(bad, "no name");
+  for (const char* name : {"../up", "a/b", ".hidden", "a\nb"}) {  // runs lie in folders of that name
+    bad = good, bad.name = name;
+    refused(bad, "not be that of a folder");
+  }
   bad = good, bad.name = "float16";
   refused(bad, "name of the table");
   bad = good, bad.name = "e4m3";
@@ -91,6 +95,8 @@ TEST(Recipe, OneThatCanNotBeIsRefused) {
   refused(bad, "without a scaling");
   bad = good, bad.operands = {OperandScaling::block, "mxfp4", "mxfp5"};
   refused(bad, "mxfp5");
+  bad = good, bad.operands = {OperandScaling::block, "mxfp4", "ue4m3:16:float8_e8m0fnu:floor"};
+  refused(bad, "signed elements");
   bad = good, bad.operands = {OperandScaling::current, "int8", "float8_e5m2"};
   refused(bad, "int8");
 }

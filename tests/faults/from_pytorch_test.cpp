@@ -22,6 +22,14 @@ struct Model {
   void visit(auto&& each) { each("up", up), each("down", down); }
 };
 
+struct Normalized {
+  nn::Linear up{4, 16};
+  nn::BatchNorm norm{16};
+  nn::Linear down{16, 3};
+  Tensor operator()(const Tensor& x) const { return down(relu(norm(up(x)))); }
+  void visit(auto&& each) { each("up", up), each("norm", norm), each("down", down); }
+};
+
 struct Batch {
   Tensor inputs, targets;
 };
@@ -49,7 +57,8 @@ struct FromPyTorch : testing::Test {
   static double loss_of(const Model& trained) {
     return inference([&] { return cross_entropy(trained(batches[0].inputs), batches[0].targets); }).item();
   }
-  static std::vector<double> weights_of(Model& trained) {
+  template <class M>
+  static std::vector<double> weights_of(M& trained) {
     std::vector<double> all;
     for (const Parameter& parameter : nn::parameters(trained))
       for (const double v : parameter.value.to_vector()) all.push_back(v);
@@ -224,8 +233,9 @@ TEST_F(FromPyTorch, CheckpointsAndFloat32Parts) {
 
 TEST_F(FromPyTorch, StateIsSavedAndLoaded) {
   const std::string file = testing::TempDir() + "/from_pytorch.safetensors";
+  Normalized model;
   optim::AdamW optimizer(nn::parameters(model), {.lr = 1e-2});
-  amp::GradScaler scaler({.growth_interval = 1});
+  amp::GradScaler scaler({.init_scale = 0x1p-30, .growth_interval = 1, .min_scale = 0x1p-40});
   const auto train = [&](int count) {
     for (int i = 0; i < count; ++i) {
       optimizer.zero_grad();
@@ -238,13 +248,20 @@ TEST_F(FromPyTorch, StateIsSavedAndLoaded) {
   {
     train::State state;
     for (const Parameter& entry : nn::parameters(model)) state.tensors.push_back(entry);
+    for (const Parameter& entry : nn::buffers(model)) state.tensors.push_back(entry);
     for (const Parameter& entry : optimizer.state()) state.tensors.push_back(entry);
+    state.tensors.push_back({"scale", full({}, scaler.state().scale)});  // a float32, to the bit
     state.metadata["steps"] = std::to_string(optimizer.steps());
-    state.metadata["scale"] = std::to_string(scaler.state().scale);
     train::save_state(file, state);
   }
   train(2);
-  const std::vector<double> expected = weights_of(model);
+  const auto everything = [&] {
+    std::vector<double> all = weights_of(model);
+    for (const Parameter& buffer : nn::buffers(model))
+      for (const double v : buffer.value.to_vector()) all.push_back(v);
+    return all;
+  };
+  const std::vector<double> expected = everything();
   const std::int64_t expected_steps = optimizer.steps();
   {
     const train::State state = train::load_state(file);
@@ -252,13 +269,14 @@ TEST_F(FromPyTorch, StateIsSavedAndLoaded) {
     for (const Parameter& entry : state.tensors) saved[entry.name] = entry.value;
     for (const Parameter& entry : nn::parameters(model))
       no_grad([&] { assign_(entry.value, saved.at(entry.name)); });
+    for (const Parameter& entry : nn::buffers(model)) assign_(entry.value, saved.at(entry.name));
     for (const Parameter& entry : optimizer.state()) assign_(entry.value, saved.at(entry.name));
     optimizer.set_steps(std::stoll(state.metadata.at("steps")));
-    scaler.load({.scale = std::stof(state.metadata.at("scale"))});
+    scaler.load({.scale = static_cast<float>(saved.at("scale").item())});
   }
-  EXPECT_EQ(scaler.state().scale, 65536 * 8);
+  EXPECT_EQ(scaler.state().scale, 0x1p-27);
   train(2);
-  EXPECT_EQ(weights_of(model), expected);
+  EXPECT_EQ(everything(), expected);
   EXPECT_EQ(optimizer.steps(), expected_steps);
   std::filesystem::remove(file);
 }

@@ -74,6 +74,33 @@ TEST(Adafactor, AParameterOfZerosMovesAsOneOfTheLeastSize) {
   EXPECT_THAT(w.to_vector(), ::testing::Pointwise(::testing::DoubleNear(1e-7), {-0.125, 0.125}));
 }
 
+// With a decay power of 0.1, 1 - t^-0.1 is below a half for the 500 steps of zeros: nothing is left of 3e38.
+TEST(Adafactor, AGradientWhoseSquareLeavesTheFormatOfTheStateDoesNotFreezeTheWeight) {
+  for (const Shape& shape : {Shape{2, 2}, Shape{4}})
+    for (const DType state : {float32, bfloat16, float16}) {
+      Tensor w = full(shape, 1).set_requires_grad();
+      Adafactor optimizer({{"w", w}}, {.decay_power = 0.1, .state = state});
+      step_with(optimizer, w, {1e25, 1, 0, 0});  // a row of zeros beside one of huge gradients
+      for (int i = 0; i < 500; ++i) step_with(optimizer, w, {0, 0, 0, 0});
+      for (const Parameter& entry : optimizer.state())
+        for (const double mean : entry.value.to_vector()) EXPECT_LT(mean, 1) << entry.name;
+      const std::vector<double> before = w.to_vector();
+      step_with(optimizer, w, {-1, -1, -1, -1});
+      const std::vector<double> after = w.to_vector();
+      for (std::size_t i = 0; i < 4; ++i) EXPECT_GT(after[i], before[i]) << state.name() << ' ' << i;
+    }
+}
+
+TEST(Adafactor, ARowWithoutGradientsStaysBesideOneOfLargeOnes) {  // 1e10^2 to epsilon1 is no float32
+  Tensor w = full({2, 2}, 1).set_requires_grad();
+  Adafactor optimizer({{"w", w}});
+  step_with(optimizer, w, {1e10, 1e10, 0, 0});
+  const std::vector<double> after = w.to_vector();
+  EXPECT_LT(after[0], 1);
+  EXPECT_EQ(after[2], 1);
+  EXPECT_EQ(after[3], 1);
+}
+
 TEST(Adafactor, KeepsARowAndAColumnOfMatrices) {
   Tensor matrix = weights({3, 5}), vector = weights({4}), narrow = random_normal({6, 7}, 1, 1, bfloat16);
   narrow.set_requires_grad();

@@ -61,6 +61,16 @@ TEST(Adam, HasTheValuesComputedByHand) {
   EXPECT_NEAR(decoupled.item(), 2, 1e-6);  // 4 - 0.25 * 4 - 1
 }
 
+// By hand, as above: at t = 2 a first gradient of 1 makes m = 0.5 / 0.75 and v = 0.25 / 0.4375.
+TEST(Adam, CorrectsALateFirstGradientByTheStepsOfTheOptimizer) {
+  Tensor early = leaf({0}), late = leaf({0});
+  Adam optimizer({{"early", early}, {"late", late}}, {.lr = 1, .beta1 = 0.5, .beta2 = 0.75});
+  step_with(optimizer, early, {1});
+  EXPECT_EQ(late.item(), 0);
+  step_with(optimizer, late, {1});
+  EXPECT_NEAR(late.item(), -0.8819171, 1e-6);
+}
+
 TEST(AdamW, FirstStepMovesByTheLearningRateWhateverTheGradient) {
   Tensor w = leaf({1, 1, 1});
   AdamW optimizer({{"w", w}}, {.lr = 1e-3, .weight_decay = 0});
@@ -119,20 +129,19 @@ TEST(AdamW, OptionsOutOfRangeAreNamed) {
   EXPECT_THAT(message_of([&] { AdamW(p, {.beta2 = 1}); }), ::testing::HasSubstr("[AdamW] beta2 = 1"));
 }
 
-TEST(AdamW, AGradientWhoseSquareLeavesFloat32DoesNotFreezeTheWeight) {
-  Tensor w = full({1}, 1).set_requires_grad();
-  AdamW optimizer({{"w", w}}, {.lr = 0.1, .beta2 = 0.9, .weight_decay = 0});
-  const auto step = [&](double gradient) {
-    optimizer.zero_grad();
-    backward(sum(scale(w, gradient)));
-    optimizer.step();
-  };
-  step(1e25);
-  EXPECT_TRUE(std::isfinite(w.item()));
-  for (int i = 0; i < 2000; ++i) step(0);  // 0.9^2000 takes 3e38 to 1e-53
-  const double before = w.item();
-  step(-1);
-  EXPECT_GT(w.item(), before + 0.01);
+TEST(AdamW, AGradientWhoseSquareLeavesTheFormatOfTheStateDoesNotFreezeTheWeight) {
+  for (const DType state : {float32, bfloat16, float16}) {
+    Tensor w = full({1}, 1).set_requires_grad();
+    AdamW optimizer({{"w", w}}, {.lr = 0.1, .beta2 = 0.9, .weight_decay = 0, .state = state});
+    step_with(optimizer, w, {1e25});
+    EXPECT_TRUE(std::isfinite(w.item())) << state.name();
+    for (const Parameter& moment : optimizer.state())
+      EXPECT_TRUE(std::isfinite(moment.value.item())) << moment.name << ' ' << state.name();
+    for (int i = 0; i < 2000; ++i) step_with(optimizer, w, {0});  // 0.9^2000 takes 3e38 to 1e-53
+    const double before = w.item();
+    step_with(optimizer, w, {-1});
+    EXPECT_GT(w.item(), before + 0.01) << state.name();
+  }
 }
 
 }  // namespace

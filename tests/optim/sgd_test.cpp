@@ -88,7 +88,18 @@ TEST(SGD, NesterovLooksAhead) {
   EXPECT_EQ(w.item(), 8.5);
   optimizer.step();
   EXPECT_EQ(w.item(), 6.75);
-  EXPECT_THROW(SGD({{"w", w}}, {.nesterov = true}), ValueError);
+}
+
+TEST(SGD, NesterovNeedsMomentumHoweverItIsMade) {
+  const std::vector<Parameter> p{{"w", leaf({1})}};
+  const amp::Recipe& recipe = amp::find_recipe("float32");
+  EXPECT_THROW(SGD(p, {.nesterov = true}), ValueError);
+  EXPECT_THROW(make_optimizer("sgd", p, recipe, {{"nesterov", 1}}), ValueError);
+  EXPECT_THAT(message_of([&] {
+                make_optimizer("sgd", p, recipe, {{"momentum", 0.9}, {"nesterov", 0.3}});
+              }),
+              ::testing::HasSubstr("nesterov = 0.3; expected 0 or 1"));
+  EXPECT_NO_THROW(make_optimizer("sgd", p, recipe, {{"momentum", 0.9}, {"nesterov", 1}}));
 }
 
 }  // namespace
