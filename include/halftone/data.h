@@ -101,12 +101,18 @@ std::string king_james_bible();
 // `vocabulary` (0: any).
 std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::int32_t vocabulary = 0);
 
-// The last `validation_share` of the tokens are kept for validation. Throws ValueError unless both parts have
-// a window of `context` tokens and its targets.
+// The last `validation_share` of a text or of tokens is kept for validation: of the bytes of a text, from the
+// beginning of a UTF-8 character on, so that every tokenizer is judged by the same text.
+struct TextSplit {
+  std::string_view training, validation;
+};
 struct TokenSplit {
   std::vector<std::int32_t> training, validation;
 };
-TokenSplit split_tokens(std::vector<std::int32_t> tokens, double validation_share, std::int64_t context);
+TextSplit split_text(std::string_view text, double validation_share);
+TokenSplit split_tokens(std::vector<std::int32_t> tokens, double validation_share);
+// Throws ValueError unless both parts have a window of `context` tokens and its targets.
+void check_windows(const TokenSplit& split, std::int64_t context);
 
 // The windows that begin at `starts`: inputs int32 (windows, context), targets the same one token later.
 Batch gather_windows(const std::vector<std::int32_t>& tokens, std::int64_t context,

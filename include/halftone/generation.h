@@ -41,12 +41,12 @@ class KeyValueCache {
 
 struct GenerateOptions {
   int max_new_tokens = 100;
-  double temperature = 1;        // logits are divided by it; 0: always the likeliest token
-  int top_k = 0;                 // only the k likeliest tokens; 0: all
-  double top_p = 1;              // only the fewest likeliest tokens that together have this probability
-  std::uint64_t seed = 0;        // token number i is drawn by random number i of this seed
-  std::int32_t stop_token = -1;  // generation ends before this token; -1: none
-  bool cache = true;             // false: every token is computed from all before it (for tests)
+  double temperature = 1;  // logits are divided by it; 0: always the likeliest token
+  int top_k = 0;           // only the k likeliest tokens; 0: all
+  double top_p = 1;        // only the fewest likeliest tokens that together have this probability
+  std::uint64_t seed = 0;  // token number i is drawn by random number i of this seed
+  std::vector<std::int32_t> stop_tokens{};  // generation ends before one of them
+  bool cache = true;                        // false: every token is computed from all before it (for tests)
   // Called with each new token; false ends generation.
   std::function<bool(std::int32_t token)> each{};
 };

@@ -34,25 +34,34 @@ class Tokenizer {
   // here.
   static Tokenizer load(const std::filesystem::path& file);
 
-  // Writes a tokenizer.json that load and `tokenizers` read.
+  // Writes a tokenizer.json that load and `tokenizers` read, whole or not at all. Throws FileError.
   void save(const std::filesystem::path& file) const;
 
-  // Any bytes. Tokens for the start or end of a text are not added. Special tokens written in the text become
-  // theirs, as in `tokenizers`. Throws ValueError for a part that the vocabulary has no token for.
+  // Any bytes. Tokens for the start or end of a text are not added (beginning() has the former). Special
+  // tokens written in the text become theirs, as in `tokenizers`. Throws ValueError for a part that the
+  // vocabulary has no token for.
   std::vector<std::int32_t> encode(std::string_view text) const;
 
   // The text of ids, special tokens included. Byte-level: decode(encode(x)) is x for any bytes. Throws
   // ValueError for an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  // What one token is in the middle of a text.
+  // The special tokens that `tokenizers` puts before a text for the model, by the file's template; empty for
+  // most.
+  const std::vector<std::int32_t>& beginning() const;
+
+  // What one token is in the middle of a text. Throws ValueError for an id that is not in the vocabulary.
   std::string bytes(std::int32_t id) const;
+  // The same for whatever a model comes up with: an id without a token is U+FFFD, the replacement character.
+  std::string shown(std::int32_t id) const;
 
   std::int64_t vocabulary() const;  // the largest id, plus 1
   const std::string& name()
       const;  // "bytes", "bpe" or the file's kind: "byte-level bpe", "byte-fallback bpe"
 
  private:
+  bool has(std::int32_t id) const;
+
   std::shared_ptr<const TokenizerModel> model_;
 };
 

@@ -71,7 +71,7 @@ struct Config {
   double dropout = 0;       // of gpt2, in its attention, too
   bool checkpoint = false;  // blocks keep only their inputs and are computed again by backward
   int sample_every = 0;     // steps between samples; 0: none
-  std::string prompt = "";  // of samples; empty: the beginning of a window of the validation text
+  std::string prompt = "";  // of samples; empty: a new line
 };
 
 // What a run of that task is unless something else is said. Throws ValueError listing the tasks.
@@ -138,7 +138,8 @@ struct RunRecord {
   double matmul_gflops_float32 = 0, matmul_gflops_compute = 0;  // of `machine`, before it trained
   std::int64_t resumed_from = 0;                                // step, 0 if from the start
   bool finished = false;
-  std::string failure;  // what ended the run early, if something did; empty when it was only stopped
+  bool finished_before = false;  // read from its state file: nothing was left to train
+  std::string failure;           // what ended the run early, if something did; empty when it was only stopped
   double accuracy() const { return epochs.empty() ? 0 : epochs.back().test_accuracy; }
   // Accuracy, or bits per byte of the validation text, at the end.
   double score() const {
@@ -164,10 +165,14 @@ struct Progress {
 // Trains and evaluates. Writes config.out/state.safetensors every save_every steps, at the end of every epoch
 // and when `stop` becomes true; then returns with finished == false. So does a run that cannot go on, because
 // its loss is not finite or too many steps in a row were skipped: `failure` says why. With config.resume,
-// continues from that file and ends with the bits of an uninterrupted run (same threads); throws ValueError
-// if the file belongs to another configuration.
+// continues from that file and ends with the bits of an uninterrupted run; throws ValueError if the file
+// belongs to another configuration, FileError if another process trains in that folder.
 RunRecord run(const Config& config, const std::function<void(const Progress&)>& progress = {},
               const std::atomic<bool>* stop = nullptr);
+
+// Throws ValueError if that folder holds a run, a comparison or a model, of whose files a new run would
+// replace some.
+void refuse_to_overwrite(const std::filesystem::path& out);
 
 // The state file of a run directory.
 inline std::filesystem::path state_file(const std::filesystem::path& out) {

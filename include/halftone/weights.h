@@ -5,8 +5,10 @@
 // float32, bfloat16, float16 or float64; they are read into the formats of the model's parameters.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "halftone/bert.h"
 #include "halftone/gpt2.h"
@@ -17,6 +19,10 @@ namespace halftone::models {
 // "gpt2", "llama" or "bert": the model_type in the folder's config.json. Like all below, throws FileError
 // naming file and place for what is missing, malformed or not supported.
 std::string model_type(const std::filesystem::path& folder);
+
+// The tokens at which a text ends: eos_token_id of the folder's generation_config.json, else of its
+// config.json; empty if neither has one.
+std::vector<std::int32_t> end_tokens(const std::filesystem::path& folder);
 
 Gpt2Options gpt2_options(const std::filesystem::path& folder);
 LlamaOptions llama_options(const std::filesystem::path& folder);

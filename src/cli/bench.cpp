@@ -6,11 +6,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "base/atomic_file.h"
+#include "cli/checks.h"
 #include "cli/command.h"
+#include "halftone/parallel.h"
 #include "report/page.h"
-#include "train/atomic_file.h"
 #include "train/machine.h"
 #include "train/version.h"
 
@@ -39,7 +42,19 @@ const RegisterCommand registered(33, [](CLI::App& app) {
 void BenchOutput::add(CLI::App& command) {
   command.add_option("--json", json, "Write all numbers to this file");
   command.add_option("--html", html, "Write a page with charts to this file");
-  command.add_option("--threads", threads, "Threads; all cores if not given")->check(CLI::Range(1, 4096));
+  command.add_option("--threads", threads, "Threads; all cores if not given")->check(within(1, 4096));
+}
+
+void BenchOutput::prepare() const {
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& file : {json, html, trace}) {
+    if (file.empty()) continue;
+    files.push_back(std::filesystem::absolute(file).lexically_normal());
+    if (std::count(files.begin(), files.end(), files.back()) > 1)
+      throw CLI::ValidationError(fmt::format("{} is to hold two outputs; each needs a file", file.string()));
+    const AtomicFile writable(file);  // and gone again: a benchmark that is interrupted leaves nothing
+  }
+  if (threads > 0) set_thread_count(threads);
 }
 
 report::Json bench_environment() {
@@ -72,7 +87,7 @@ std::string bench_page(const std::string& title, const std::string& lead, const 
 }
 
 void write_text(const std::filesystem::path& file, const std::string& text) {
-  train::AtomicFile out(file);
+  AtomicFile out(file);
   out.write(text.data(), text.size());
   out.commit();
 }

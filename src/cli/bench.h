@@ -20,9 +20,12 @@ void add_bench_kernels(CLI::App& bench);
 void add_bench_ops(CLI::App& bench);
 
 struct BenchOutput {
-  std::filesystem::path json, html;
+  std::filesystem::path json, html, trace;
   int threads = 0;
   void add(CLI::App& command);  // --json, --html, --threads
+  // Before anything is measured: throws a usage error for a file named twice, FileError for one that cannot
+  // be written. Sets the number of threads.
+  void prepare() const;
 };
 
 // Date, version, processor, threads, OMP_WAIT_POLICY.

@@ -45,4 +45,11 @@ bool error_is_terminal() { return takes_colours(STDERR_FILENO); }
 std::string bold(const std::string& text) { return styled("1", text); }
 std::string pale(const std::string& text) { return styled("2", text); }
 
+std::string printable(std::FILE* stream, std::string text) {
+  if (::isatty(::fileno(stream)) != 1) return text;
+  for (char& c : text)
+    if ((static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') || c == '\x7F') c = '?';
+  return text;
+}
+
 }  // namespace halftone::cli

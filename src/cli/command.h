@@ -5,6 +5,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <string>
 
 namespace halftone::cli {
@@ -27,5 +28,9 @@ bool error_is_terminal();
 // Text in bold or pale if standard output takes colours, else as it is.
 std::string bold(const std::string& text);
 std::string pale(const std::string& text);
+
+// Text that a model wrote, as a terminal may get it: where the stream is one, a control character other than
+// newline and tab is replaced. To anything else it goes as it is.
+std::string printable(std::FILE* stream, std::string text);
 
 }  // namespace halftone::cli

@@ -37,7 +37,7 @@ ConvertSink::ConvertSink(const std::filesystem::path& file, const std::vector<st
     what_ = "tfloat32 as float32";
   else
     what_ = fmt::format("codes of {} as {}", dtype.name(), stored.name());
-  output_ = std::make_unique<train::AtomicFile>(file);
+  output_ = std::make_unique<AtomicFile>(file);
   write(head.data(), static_cast<std::int64_t>(head.size()));
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "halftone/format.h"
-#include "train/atomic_file.h"
 
 namespace halftone::cli {
 
@@ -33,7 +33,7 @@ class ConvertSink {
 
  private:
   std::filesystem::path file_;
-  std::unique_ptr<train::AtomicFile> output_;
+  std::unique_ptr<AtomicFile> output_;
   std::string what_;
   std::int64_t bytes_ = 0;
 };

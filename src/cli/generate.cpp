@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "halftone/amp.h"
@@ -25,7 +27,8 @@ constexpr const char* kExamples =
     "  halftone generate --model runs/text-gpt2-bfloat16 --prompt \"In the beginning\"\n"
     "  halftone generate --model runs/text-gpt2-bfloat16 --temperature 0 --tokens 300\n"
     "The folder is that of a run of `halftone train text`, or any with Hugging Face's config.json and\n"
-    "model.safetensors of a GPT-2 or Llama and its tokenizer.json (without one, tokens are bytes).";
+    "model.safetensors of a GPT-2 or Llama and its tokenizer.json (without one, tokens are bytes). The text\n"
+    "ends after --tokens, or where the model ends it, by the eos_token_id of the folder.";
 
 struct Options {
   std::string model, prompt = "\n", format = "bfloat16";
@@ -37,9 +40,9 @@ struct Options {
 template <class Model>
 void write_text(const Model& model, const Options& options) {
   const std::filesystem::path file = std::filesystem::path(options.model) / "tokenizer.json";
-  const data::Tokenizer tokenizer =
-      std::filesystem::exists(file) ? data::Tokenizer::load(file) : data::Tokenizer::bytes();
-  if (tokenizer.vocabulary() > model.options.vocabulary || tokenizer.vocabulary() < 256)
+  const bool has_file = std::filesystem::exists(file);
+  const data::Tokenizer tokenizer = has_file ? data::Tokenizer::load(file) : data::Tokenizer::bytes();
+  if (has_file ? tokenizer.vocabulary() > model.options.vocabulary : model.options.vocabulary != 256)
     throw ValueError("generate",
                      fmt::format("{} tokens of the tokenizer and {} of the model", tokenizer.vocabulary(),
                                  model.options.vocabulary),
@@ -48,16 +51,19 @@ void write_text(const Model& model, const Options& options) {
                               .temperature = options.temperature,
                               .top_k = options.top_k,
                               .top_p = options.top_p,
-                              .seed = options.seed};
+                              .seed = options.seed,
+                              .stop_tokens = models::end_tokens(options.model)};
   how.each = [&](std::int32_t token) {
-    const std::string text = tokenizer.bytes(token);
+    const std::string text = printable(stdout, tokenizer.shown(token));
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
     return !stop_requested().load();
   };
+  std::vector<std::int32_t> prompt = tokenizer.beginning();
+  const std::vector<std::int32_t> given = tokenizer.encode(options.prompt);
+  prompt.insert(prompt.end(), given.begin(), given.end());
   fmt::print("{}", options.prompt);
-  amp::autocast(amp::Casting(find_dtype(options.format)),
-                [&] { models::generate(model, tokenizer.encode(options.prompt), how); });
+  amp::autocast(amp::Casting(find_dtype(options.format)), [&] { models::generate(model, prompt, how); });
   fmt::print("\n");
 }
 
@@ -81,19 +87,20 @@ const RegisterCommand registered(15, [](CLI::App& app) {
   command->add_option("--prompt", options->prompt, "What the text goes on from; default: a new line")
       ->check([](const std::string& text) { return text.empty() ? "an empty prompt" : ""; });
   command->add_option("--tokens", options->tokens, "How many new tokens")
-      ->check(CLI::Range(1, 1000000))
+      ->check(within(1, 1000000))
       ->capture_default_str();
   command->add_option("--temperature", options->temperature, "0: always the likeliest token")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(within(0.0, 100.0))
       ->capture_default_str();
   command->add_option("--top-k", options->top_k, "Only the k likeliest tokens; 0: all")
-      ->check(CLI::Range(0, 1 << 20))
+      ->check(within(0, 1 << 20))
       ->capture_default_str();
   command
       ->add_option("--top-p", options->top_p, "Only the likeliest tokens that together have this probability")
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(within(1e-6, 1.0))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of the random numbers: the same seed, the same text")
+      ->check(seed())
       ->capture_default_str();
   command->add_option("--format", options->format, "What to compute in")
       ->check(CLI::IsMember({"float32", "bfloat16", "float16"}))

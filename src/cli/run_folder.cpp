@@ -43,15 +43,6 @@ fs::path newest_run(const std::string& stem, const std::string& file) {
   return newest;
 }
 
-void refuse_to_overwrite(const fs::path& out) {
-  std::error_code error;
-  for (const fs::path& file : {train::state_file(out), out / "record.json", out / "compare.json"})
-    if (fs::exists(file, error))
-      throw CLI::ValidationError(ValueError("out", out.string() + " holds a run already", "",
-                                            "--resume to continue it, or another --out")
-                                     .what());
-}
-
 }  // namespace
 
 std::string run_stem(const train::Config& config) {
@@ -61,7 +52,11 @@ std::string run_stem(const train::Config& config) {
 fs::path choose_folder(const fs::path& out, bool resume, const std::string& stem, const std::string& file) {
   if (!resume) {
     if (out.empty()) return fresh_folder(stem);
-    refuse_to_overwrite(out);
+    try {
+      train::refuse_to_overwrite(out);
+    } catch (const ValueError& error) {
+      throw CLI::ValidationError(error.what());
+    }
     return out;
   }
   if (!out.empty()) return out;

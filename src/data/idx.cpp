@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 
+#include "base/file.h"
 #include "halftone/data.h"
 
 namespace halftone::data {
@@ -19,27 +20,13 @@ namespace {
 
 constexpr std::int64_t kDeflateRatio = 1032;  // the format can not compress further (zlib technical details)
 
-std::vector<unsigned char> read_file(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error))
-    throw FileError(file.string(), error ? error.message() : "not a regular file", "an IDX file");
-  const auto size = std::filesystem::file_size(file, error);
-  if (error) throw FileError(file.string(), error.message());
-  std::vector<unsigned char> bytes(size);
-  std::ifstream stream(file, std::ios::binary);
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (!stream || stream.gcount() != static_cast<std::streamsize>(size))
-    throw FileError(file.string(), fmt::format("can not be read beyond byte {}", stream.gcount()));
-  return bytes;
-}
-
 // The bytes of an IDX file in order, decompressed on the way if the file is gzip.
 class Source {
  public:
-  explicit Source(const std::filesystem::path& file) : file_(file), bytes_(read_file(file)) {
-    compressed_ = bytes_.size() >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
+  explicit Source(const std::filesystem::path& file) : file_(file), bytes_(read_file(file, "an IDX file")) {
+    compressed_ = bytes_.size() >= 2 && data()[0] == 0x1f && data()[1] == 0x8b;
     if (!compressed_) return;
-    stream_.next_in = bytes_.data();
+    stream_.next_in = data();
     if (inflateInit2(&stream_, 15 + 16) != Z_OK)
       throw FileError(file.string(), "zlib can not start");  // 16: gzip
   }
@@ -82,7 +69,7 @@ class Source {
   std::int64_t inflate_some(std::span<unsigned char> into) {
     std::size_t filled = 0;
     while (filled < into.size() && !ended_) {
-      const std::size_t used = static_cast<std::size_t>(stream_.next_in - bytes_.data());
+      const std::size_t used = static_cast<std::size_t>(stream_.next_in - data());
       stream_.avail_in = clamp(bytes_.size() - used);
       stream_.next_out = into.data() + filled;
       const uInt room = clamp(into.size() - filled);
@@ -97,7 +84,7 @@ class Source {
                         "more: the file is truncated", "downloading or installing it again");
       } else if (code != Z_OK) {
         throw FileError(file_.string(),
-                        fmt::format("byte {} of the file: {}", stream_.next_in - bytes_.data(),
+                        fmt::format("byte {} of the file: {}", stream_.next_in - data(),
                                     stream_.msg ? stream_.msg : "corrupted gzip data"),
                         "intact gzip data", "downloading or installing it again");
       }
@@ -108,23 +95,24 @@ class Source {
   // A gzip file may hold several members, one after the other (RFC 1952, section 2.2); anything else is not
   // ours.
   void next_member() {
-    const std::size_t used = static_cast<std::size_t>(stream_.next_in - bytes_.data());
+    const std::size_t used = static_cast<std::size_t>(stream_.next_in - data());
     ended_ = used == bytes_.size();
     if (ended_) return;
-    if (bytes_.size() - used < 2 || bytes_[used] != 0x1f || bytes_[used + 1] != 0x8b)
+    if (bytes_.size() - used < 2 || data()[used] != 0x1f || data()[used + 1] != 0x8b)
       throw FileError(file_.string(), fmt::format("byte {} of the file: more data after the gzip data", used),
                       "the end of the file");
     inflateReset(&stream_);
   }
 
-  bool at_end() const { return stream_.next_in == bytes_.data() + bytes_.size(); }
+  Bytef* data() { return reinterpret_cast<Bytef*>(bytes_.data()); }
+  bool at_end() { return stream_.next_in == data() + bytes_.size(); }
 
   static uInt clamp(std::size_t size) {
     return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
   }
 
   std::filesystem::path file_;
-  std::vector<unsigned char> bytes_;
+  std::string bytes_;
   bool compressed_ = false, ended_ = false;
   std::int64_t position_ = 0;
   z_stream stream_{};

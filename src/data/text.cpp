@@ -6,28 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <memory>
 
+#include "base/file.h"
 #include "halftone/data.h"
 
 namespace halftone::data {
-namespace {
-
-std::string read_file(const std::filesystem::path& file) {
-  std::error_code error;
-  std::ifstream stream(file, std::ios::binary);
-  if (!std::filesystem::is_regular_file(file, error) || !stream)
-    throw FileError(file.string(), error ? error.message() : "not a readable file", "a text or token file");
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-}  // namespace
-
 std::string load_text(const std::filesystem::path& file) {
   if (file.empty()) return king_james_bible();
-  std::string text = read_file(file);
+  std::string text = read_file(file, "a text");
   if (text.empty()) throw FileError(file.string(), "an empty file", "text");
   return text;
 }
@@ -49,7 +37,7 @@ std::string king_james_bible() {
 }
 
 std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::int32_t vocabulary) {
-  const std::string bytes = read_file(file);
+  const std::string bytes = read_file(file, "a token file");
   if (bytes.empty() || bytes.size() % 2 != 0)
     throw FileError(file.string(), fmt::format("{} bytes", bytes.size()),
                     "tokens of two bytes each (uint16, little-endian)");
@@ -60,24 +48,37 @@ std::vector<std::int32_t> load_tokens(const std::filesystem::path& file, std::in
     tokens[i] = low | high << 8;
     if (vocabulary > 0 && tokens[i] >= vocabulary)
       throw FileError(file.string(), fmt::format("token {} at position {}", tokens[i], i),
-                      fmt::format("tokens below {}", vocabulary), "a larger --vocabulary");
+                      fmt::format("tokens below {}", vocabulary),
+                      "--tokenizer with the tokenizer.json that made the file");
   }
   return tokens;
 }
 
-TokenSplit split_tokens(std::vector<std::int32_t> tokens, double validation_share, std::int64_t context) {
+TextSplit split_text(std::string_view text, double validation_share) {
+  constexpr std::size_t kLongestCharacter = 4;
+  const auto validation = static_cast<std::size_t>(static_cast<double>(text.size()) * validation_share);
+  std::size_t begin = text.size() - validation;
+  const std::size_t last = std::min(text.size(), begin + kLongestCharacter - 1);
+  while (begin < last && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return {text.substr(0, begin), text.substr(begin)};
+}
+
+TokenSplit split_tokens(std::vector<std::int32_t> tokens, double validation_share) {
   const auto count = static_cast<std::int64_t>(tokens.size());
   const auto validation = static_cast<std::int64_t>(static_cast<double>(count) * validation_share);
-  const std::int64_t training = count - validation;
-  if (validation < context + 1 || training < context + 1)
-    throw ValueError("text", fmt::format("{} tokens, {} of them for validation", count, validation),
-                     fmt::format("more than {} in each part", context),
-                     "a longer text or a shorter --context");
   TokenSplit split;
-  split.validation.assign(tokens.begin() + training, tokens.end());
-  tokens.resize(static_cast<std::size_t>(training));
+  split.validation.assign(tokens.end() - validation, tokens.end());
+  tokens.resize(static_cast<std::size_t>(count - validation));
   split.training = std::move(tokens);
   return split;
+}
+
+void check_windows(const TokenSplit& split, std::int64_t context) {
+  const std::int64_t training = std::ssize(split.training), validation = std::ssize(split.validation);
+  if (validation < context + 1 || training < context + 1)
+    throw ValueError(
+        "text", fmt::format("{} tokens, {} of them for validation", training + validation, validation),
+        fmt::format("more than {} in each part", context), "a longer text or a shorter --context");
 }
 
 Batch gather_windows(const std::vector<std::int32_t>& tokens, std::int64_t context,

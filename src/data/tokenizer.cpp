@@ -6,9 +6,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "base/atomic_file.h"
+#include "base/file.h"
 #include "data/tokenizer_model.h"
 #include "halftone/error.h"
 
@@ -129,26 +129,27 @@ Tokenizer Tokenizer::train_bpe(std::string_view text, std::int64_t vocabulary) {
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) throw FileError(file.string(), "no readable file", "a tokenizer.json", "its path");
+  const std::string text = read_file(file, "a tokenizer.json");
   return Tokenizer(std::make_shared<const TokenizerModel>(parse_tokenizer(file.string(), text)));
 }
 
 void Tokenizer::save(const std::filesystem::path& file) const {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << model_->json;
-  stream.close();
-  if (!stream) throw FileError(file.string(), "a file that cannot be written", "a folder with room for it");
+  AtomicFile out(file);
+  out.write(model_->json.data(), model_->json.size());
+  out.commit();
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
   return Encoder(*model_).encode(text);
 }
 
+bool Tokenizer::has(std::int32_t id) const {
+  return id >= 0 && id < vocabulary() && model_->known[static_cast<std::size_t>(id)];
+}
+
 std::string Tokenizer::bytes(std::int32_t id) const {
   const auto at = static_cast<std::size_t>(id);
-  if (id < 0 || at >= model_->tokens.size() || !model_->known[at])
+  if (!has(id))
     throw ValueError("tokenizer", fmt::format("the id {}", id),
                      fmt::format("an id below {} that has a token", vocabulary()));
   const std::string& token = model_->tokens[at];
@@ -160,6 +161,8 @@ std::string Tokenizer::bytes(std::int32_t id) const {
   for (const auto& rule : model_->put_back) text = replace_all(text, rule.first, rule.second);
   return text;
 }
+
+std::string Tokenizer::shown(std::int32_t id) const { return has(id) ? bytes(id) : "\uFFFD"; }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
@@ -175,6 +178,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
 }
 
 std::int64_t Tokenizer::vocabulary() const { return static_cast<std::int64_t>(model_->tokens.size()); }
+const std::vector<std::int32_t>& Tokenizer::beginning() const { return model_->beginning; }
 const std::string& Tokenizer::name() const { return model_->name; }
 
 }  // namespace halftone::data

@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "data/tokenizer_model.h"
 #include "halftone/error.h"
 
@@ -17,6 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kMostTokens = 1 << 24;  // an id beyond it is a damaged file
+constexpr std::size_t kDeepest = 16;           // arrays and objects in each other; published: half of it
 
 // The code point that names each byte: itself if it is printable, else the next from 256 on.
 const std::array<int, 256>& byte_names() {
@@ -36,6 +38,7 @@ class Reader {
   Reader(const std::string& where, const std::string& text) : where_(where) { model_.json = text; }
 
   TokenizerModel read() {
+    if (json_depth(model_.json) > kDeepest) fail("arrays and objects nested too deeply", "a tokenizer.json");
     Json all;
     try {
       all = Json::parse(model_.json);
@@ -85,6 +88,7 @@ class Reader {
       model_.unknown = id_of(unknown.get<std::string>());
     if (const Json added = all.value("added_tokens", Json()); !added.is_null())
       for (const Json& token : added) add(token);
+    for (const Json& step : steps(all, "post_processor", "processors")) post_processor(step);
     // Tokens sought in normalized text are normalized themselves, and decoded as others are.
     for (AddedToken& token : model_.normalized_added) {
       token.content = normalize(model_, token.content);
@@ -160,6 +164,21 @@ class Reader {
     model_.is_added[static_cast<std::size_t>(id)] = true;
     (token.value("normalized", false) ? model_.normalized_added : model_.raw_added)
         .push_back({content, static_cast<std::int32_t>(id)});
+  }
+
+  // What other steps than a template add is not for models that go on with a text.
+  void post_processor(const Json& step) {
+    if (step.at("type") != "TemplateProcessing") return;
+    for (const Json& item : step.at("single")) {
+      if (!item.contains("SpecialToken")) return;  // the text
+      const auto name = item.at("SpecialToken").at("id").get<std::string>();
+      for (const Json& number : step.at("special_tokens").at(name).at("ids")) {
+        const auto id = number.get<std::int64_t>();
+        if (id < 0 || id >= std::ssize(model_.known) || !model_.known[static_cast<std::size_t>(id)])
+          fail(fmt::format("the id {} of '{}', which has no token", id, name), "one of the tokens");
+        model_.beginning.push_back(static_cast<std::int32_t>(id));
+      }
+    }
   }
 
   static std::string pattern_string(const Json& step) {

@@ -43,6 +43,7 @@ struct TokenizerModel {
 
   std::vector<AddedToken> raw_added, normalized_added;  // the latter are sought after normalizing
   std::vector<bool> known, is_added;                    // by id
+  std::vector<std::int32_t> beginning;                  // post-processor: ids before a text
 
   std::string prepend;                                        // normalizer
   std::vector<std::pair<std::string, std::string>> replace;   // normalizer

@@ -133,7 +133,9 @@ std::vector<std::int32_t> generate(const NextToken& model, std::span<const std::
                                           : model.logits(tokens_from(all, begin), nullptr);
       const std::int32_t token =
           sample_token(as_floats(logits), options, uniform(options.seed, static_cast<std::uint64_t>(i)));
-      if (token == options.stop_token) break;
+      if (std::find(options.stop_tokens.begin(), options.stop_tokens.end(), token) !=
+          options.stop_tokens.end())
+        break;
       all.push_back(token);
       if (options.each && !options.each(token)) break;
     }

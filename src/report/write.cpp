@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <system_error>
 
+#include "base/atomic_file.h"
 #include "halftone/error.h"
 #include "halftone/report.h"
-#include "train/atomic_file.h"
 
 namespace halftone::report {
 namespace {
@@ -15,7 +15,7 @@ void make_directory(const std::filesystem::path& directory) {
 }
 
 void write_file(const std::filesystem::path& file, const std::string& text) {
-  train::AtomicFile out(file);
+  AtomicFile out(file);
   out.write(text.data(), text.size());
   out.commit();
 }

@@ -5,11 +5,10 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <vector>
 
+#include "base/file.h"
 #include "halftone/optim.h"
 #include "train/recipe_table.h"
 #include "train/task.h"
@@ -35,10 +34,10 @@ const Field kFields[] = {
     {"loss_weight", &Config::loss_weight, 1e-30, 1e30, true},
     {"seed", &Config::seed, 0, kInt64, true},
     {"limit", &Config::limit, 0, kInt, true},
-    {"threads", &Config::threads, 0, 1024, true},
+    {"threads", &Config::threads, 0, 1024, false},
     {"save_every", &Config::save_every, 1, kInt, false},
     {"scaler", &Config::scaler, 0, 0, true},
-    {"init_scale", &Config::init_scale, 1, 16777216, true, true},
+    {"init_scale", &Config::init_scale, 1, amp::ScalerOptions().max_scale, true, true},
     {"growth_interval", &Config::growth_interval, 1, kInt, true, true},
     {"data", &Config::data, 0, 0, false},
     {"out", &Config::out, 0, 0, false},
@@ -58,49 +57,44 @@ const Field kFields[] = {
     {"prompt", &Config::prompt, 0, 0, false, false, "text"},
 };
 
-std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
-  if (field == "task") return task_names();
-  if (field == "model") return find_task(config.task).models;
-  if (field == "optimizer") return optim::optimizer_names();
-  std::vector<std::string_view> names;
-  if (field == "scaler")
-    for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
-  else
-    for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
-  return names;
-}
-
 bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Insertions, deletions and replacements between two words (Levenshtein 1966).
+// Insertions, deletions, replacements and swaps of neighbours between two words (Damerau 1964).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+  std::vector<std::vector<std::size_t>> to(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      to[i][j] = i + j;  // of which one is 0, or else there is a shorter way
+      if (i == 0 || j == 0) continue;
+      to[i][j] = std::min({to[i - 1][j] + 1, to[i][j - 1] + 1, to[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        to[i][j] = std::min(to[i][j], to[i - 2][j - 2] + 1);
     }
-  }
-  return row[b.size()];
+  return to[a.size()][b.size()];
 }
 
-const Field& nearest(std::string_view key) {
-  return *std::min_element(std::begin(kFields), std::end(kFields), [&](const Field& a, const Field& b) {
-    return distance(key, a.name) < distance(key, b.name);
-  });
+// The name that this one nearly is; empty if it is near to none.
+std::string_view near_miss(std::string_view name, const std::vector<std::string_view>& names) {
+  const auto nearest = std::min_element(
+      names.begin(), names.end(), [&](auto a, auto b) { return distance(name, a) < distance(name, b); });
+  return nearest != names.end() && distance(name, *nearest) <= 2 ? *nearest : "";
 }
 
 // What to try instead of an unknown key: the one it nearly is, or else any of them.
 std::string suggestion(std::string_view key) {
-  const Field& field = nearest(key);
-  if (distance(key, field.name) <= 2) return fmt::format("\"{}\"", field.name);
   std::vector<std::string_view> names;
   for (const Field& known : kFields) names.push_back(known.name);
-  return "one of " + join(names);
+  const std::string_view near = near_miss(key, names);
+  return near.empty() ? "one of " + join(names) : fmt::format("\"{}\"", near);
+}
+
+// The largest first loss scale is that of the policy.
+double highest(const Field& field, const Config& config) {
+  const amp::ScalerPolicy* policy =
+      field.name == "init_scale" ? amp::find_scaler_policy_if(config.scaler) : nullptr;
+  return policy == nullptr ? field.high : policy->options.max_scale;
 }
 
 std::string place(const std::filesystem::path& file, const toml::source_position& at) {
@@ -134,16 +128,6 @@ std::string assign(Config& config, const Member& member, const toml::node& value
   return "";
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  std::ifstream stream(file, std::ios::binary);
-  if (!std::filesystem::is_regular_file(file, error) || !stream)
-    throw FileError(file.string(), error ? error.message() : "not a readable file", "a TOML file");
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 // The keys `recipe` with a table and `recipes` with a list of them; false for anything else.
 bool read_recipes(const std::filesystem::path& file, std::string_view key, const toml::node& value,
                   Config& config) {
@@ -162,6 +146,18 @@ bool read_recipes(const std::filesystem::path& file, std::string_view key, const
 }  // namespace
 
 std::span<const Field> config_fields() { return kFields; }
+
+std::vector<std::string_view> names_for(std::string_view field, const Config& config) {
+  if (field == "task") return task_names();
+  if (field == "model") return find_task(config.task).models;
+  if (field == "optimizer") return optim::optimizer_names();
+  std::vector<std::string_view> names;
+  if (field == "scaler")
+    for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
+  if (field == "recipe")
+    for (const amp::Recipe& recipe : amp::kRecipes) names.push_back(recipe.name);
+  return names;
+}
 
 std::string to_string(const Field& field, const Config& config) {
   return std::visit(
@@ -183,22 +179,25 @@ std::string complaint(const Field& field, const Config& config) {
     if (field.name == "recipe" && amp::find_recipe_if(config.*(*text)) != nullptr) return "";
     const auto names = names_for(field.name, config);
     if (is_one_of(config.*(*text), names)) return "";
-    return join(names) + (field.name == "recipe" ? ", or the name of a format to compute in" : "");
+    const std::string_view near = near_miss(config.*(*text), names);
+    return join(names) + (field.name == "recipe" ? ", or the name of a format to compute in" : "") +
+           (near.empty() ? "" : fmt::format("; try \"{}\"", near));
   }
+  const double high = highest(field, config);
   const auto within = [&](double value) {  // false for NaN
-    return (value >= field.low && value <= field.high) || (field.zero_is_default && value == 0);
+    return (value >= field.low && value <= high) || (field.zero_is_default && value == 0);
   };
   const char* or_zero = field.zero_is_default ? ", or 0 for what the scaler says" : "";
   if (const auto* real = std::get_if<double Config::*>(&field.member)) {
     if (within(config.*(*real))) return "";
-    return fmt::format("a number from {} to {}{}", field.low, field.high, or_zero);
+    return fmt::format("a number from {} to {}{}", field.low, high, or_zero);
   }
   double whole = field.low;
   if (const auto* wide = std::get_if<std::int64_t Config::*>(&field.member))
     whole = static_cast<double>(config.*(*wide));
   if (const auto* narrow = std::get_if<int Config::*>(&field.member)) whole = config.*(*narrow);
   if (within(whole)) return "";
-  return fmt::format("a whole number from {:.0f} to {:.0f}{}", field.low, field.high, or_zero);
+  return fmt::format("a whole number from {:.0f} to {:.0f}{}", field.low, high, or_zero);
 }
 
 amp::ScalerOptions scaler_options(const Config& config) {
@@ -214,12 +213,15 @@ void validate(const Config& config) {
     if (!allowed.empty())
       throw ValueError(field.name, fmt::format("\"{}\"", to_string(field, config)), allowed);
   }
+  if (config.batch % config.accumulate != 0)
+    throw ValueError("accumulate", fmt::format("{} pieces of a batch of {}", config.accumulate, config.batch),
+                     "a number that divides the batch");
 }
 
 void load_config(const std::filesystem::path& file, Config& config) {
   toml::table table;
   try {
-    table = toml::parse(read_text(file));
+    table = toml::parse(read_file(file, "a TOML file"));
   } catch (const toml::parse_error& error) {
     throw FileError(place(file, error.source().begin), error.description(), "TOML");
   }
@@ -231,11 +233,12 @@ void load_config(const std::filesystem::path& file, Config& config) {
   for (const auto& [key, value] : table) {
     const std::string_view name = key.str();
     if (read_recipes(file, name, value, read)) continue;
-    const Field& field = nearest(name);
-    if (field.name != name)
+    const Field* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                      [&](const Field& known) { return known.name == name; });
+    if (field == std::end(kFields))
       throw FileError(place(file, key.source().begin), fmt::format("the unknown key \"{}\"", name), "",
                       suggestion(name));
-    const std::string expected = assign(read, field.member, value);
+    const std::string expected = assign(read, field->member, value);
     if (!expected.empty())
       throw FileError(place(file, value.source().begin), fmt::format("{} is of another type", name),
                       expected);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "halftone/train.h"
 
@@ -25,6 +26,10 @@ struct Field {
   std::string_view task = "";    // the only task it means something for
 };
 std::span<const Field> config_fields();
+
+// The names that task, model, recipe, optimizer or scaler is one of (a recipe may be a format's name, too);
+// none for any other field.
+std::vector<std::string_view> names_for(std::string_view field, const Config& config);
 
 // The value as text; doubles in the shortest form that reads back to the same number.
 std::string to_string(const Field& field, const Config& config);

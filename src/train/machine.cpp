@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/median.h"
 #include "halftone/parallel.h"
 #include "halftone/random.h"
 
@@ -110,9 +111,8 @@ double matmul_gflops(DType dtype, std::int64_t rows, std::int64_t inner, std::in
     times.push_back(seconds());
     total += times.back();
   }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   return 2 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(columns) /
-         times[times.size() / 2] * 1e-9;
+         median(times) * 1e-9;
 }
 
 }  // namespace halftone::train

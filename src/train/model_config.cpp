@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
+#include "base/file.h"
 #include "halftone/weights.h"
-#include "train/atomic_file.h"
 
 namespace halftone::models {
 namespace {
@@ -20,11 +20,13 @@ using Json = nlohmann::ordered_json;
 
 class Fields {
  public:
-  explicit Fields(const std::filesystem::path& folder) : file_(folder / "config.json") {
-    std::ifstream stream(file_, std::ios::binary);
-    if (!stream) throw FileError(file_.string(), "can not be opened", "the config.json of a model");
-    json_ = Json::parse(stream, nullptr, false);
-    if (json_.is_discarded() || !json_.is_object()) fail("no JSON object", "the config.json of a model");
+  explicit Fields(const std::filesystem::path& file) : file_(file) {
+    constexpr std::size_t kDeepest = 16;  // arrays and objects in each other
+    const std::string expected = fmt::format("the {} of a model", file.filename().string());
+    const std::string text = read_file(file, expected);
+    if (json_depth(text) > kDeepest) fail("arrays and objects nested too deeply", expected);
+    json_ = Json::parse(text, nullptr, false);
+    if (json_.is_discarded() || !json_.is_object()) fail("no JSON object", expected);
   }
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
@@ -71,7 +73,7 @@ class Fields {
 };
 
 Fields open_config(const std::filesystem::path& folder, const char* type) {
-  Fields fields(folder);
+  Fields fields(folder / "config.json");
   if (!fields.has("model_type") || fields["model_type"] != type)
     fields.fail("a model that is not of type " + std::string(type),
                 fmt::format("\"model_type\": \"{}\"", type));
@@ -143,7 +145,7 @@ Json common(const char* type, const char* architecture, DType dtype, bool tied) 
 
 void write(const std::filesystem::path& folder, const Json& json) {
   const std::string text = json.dump(2) + "\n";
-  train::AtomicFile file(folder / "config.json");
+  AtomicFile file(folder / "config.json");
   file.write(text.data(), text.size());
   file.commit();
 }
@@ -151,10 +153,27 @@ void write(const std::filesystem::path& folder, const Json& json) {
 }  // namespace
 
 std::string model_type(const std::filesystem::path& folder) {
-  const Fields fields(folder);
+  const Fields fields(folder / "config.json");
   for (const char* type : {"gpt2", "llama", "bert"})
     if (fields.has("model_type") && fields["model_type"] == type) return type;
   fields.fail(fields.has("model_type") ? "another model_type" : "no model_type", "gpt2, llama or bert");
+}
+
+std::vector<std::int32_t> end_tokens(const std::filesystem::path& folder) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    const Fields fields(folder / name);
+    if (!fields.has("eos_token_id")) continue;
+    const Json& given = fields["eos_token_id"];
+    std::vector<std::int32_t> ids;
+    for (const Json& id : given.is_array() ? given : Json::array({given})) {
+      if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<std::int32_t>::max())
+        fields.fail_at("eos_token_id", "a token, or a list of them");
+      ids.push_back(id.get<std::int32_t>());
+    }
+    return ids;
+  }
+  return {};
 }
 
 Gpt2Options gpt2_options(const std::filesystem::path& folder) {
@@ -174,6 +193,7 @@ Gpt2Options gpt2_options(const std::filesystem::path& folder) {
     fields.fail_at("n_inner", "null: four times n_embd");
   o.epsilon = fields.number("layer_norm_epsilon", 1e-5);
   o.dropout = fields.number("resid_pdrop", 0.1);
+  fields.expect("embd_pdrop", o.dropout);
   o.attention_dropout = fields.number("attn_pdrop", 0.1);
   return checked(fields, o);
 }
@@ -183,6 +203,7 @@ LlamaOptions llama_options(const std::filesystem::path& folder) {
   fields.expect("hidden_act", "silu");
   fields.expect("attention_bias", false);
   fields.expect("mlp_bias", false);
+  fields.expect("attention_dropout", 0.0);
   LlamaOptions o;
   o.vocabulary = fields.integer("vocab_size", 32000);
   o.context = fields.integer("max_position_embeddings", 2048);
@@ -214,6 +235,7 @@ BertOptions bert_options(const std::filesystem::path& folder) {
   o.token_types = fields.integer("type_vocab_size", 2);
   o.epsilon = fields.number("layer_norm_eps", 1e-12);
   o.dropout = fields.number("hidden_dropout_prob", 0.1);
+  fields.expect("classifier_dropout", o.dropout);
   o.attention_dropout = fields.number("attention_probs_dropout_prob", 0.1);
   o.head = bert_head(fields);
   if (o.head == BertHead::classes) {

@@ -17,6 +17,7 @@
 #include "halftone/ops.h"
 #include "halftone/optim.h"
 #include "halftone/parallel.h"
+#include "train/folder_lock.h"
 #include "train/machine.h"
 #include "train/progress_state.h"
 #include "train/task.h"
@@ -95,13 +96,10 @@ void check_out(const Config& config) {
     return;
   }
   std::error_code error;
-  const bool exists = std::filesystem::exists(state_file(config.out), error);
-  if (config.resume && !exists)
+  if (config.resume && !std::filesystem::exists(state_file(config.out), error))
     throw FileError(state_file(config.out).string(), "no state file to resume from", "",
                     "another --out, or starting the run without --resume");
-  if (!config.resume && exists)
-    throw ValueError("out", fmt::format("{} holds the state of a run", config.out.string()), "",
-                     "--resume to continue that run, or another --out");
+  if (!config.resume) refuse_to_overwrite(config.out);
   std::filesystem::create_directories(config.out, error);
   if (error) throw FileError(config.out.string(), error.message(), "a folder to write to", "another --out");
 }
@@ -120,14 +118,11 @@ class Run {
         step_(*optimizer_, recipe_, task_->buffers(), {.clip_norm = config.clip_norm},
               scaler_options(config)),
         measure_(task_->measure()) {
-    if (config.batch % config.accumulate != 0)
-      throw ValueError("accumulate",
-                       fmt::format("{} pieces of a batch of {}", config.accumulate, config.batch),
-                       "a number that divides the batch");
     if (config.limit > task_->train_count())
       throw ValueError("limit", fmt::format("{}", config.limit),
                        fmt::format("at most {}", task_->train_count()));
     count_ = config.limit > 0 ? config.limit : task_->train_count();
+    steps_per_pass_ = (count_ + config.batch - 1) / config.batch;
     steps_per_epoch_ = task_->steps_per_epoch(config);
     total_steps_ = task_->total_steps(config);
     epochs_ = static_cast<int>((total_steps_ + steps_per_epoch_ - 1) / steps_per_epoch_);
@@ -144,7 +139,8 @@ class Run {
       resume();
       record_.finished = finished();
       const bool complete = record_.matmul_gflops_compute > 0;  // not of an older file
-      if (record_.finished && complete) return std::move(record_);
+      record_.finished_before = record_.finished && complete;
+      if (record_.finished_before) return std::move(record_);
     }
     describe_process();
     if (!config_.resume) save();  // from now on the run can be resumed, whatever happens to the process
@@ -178,11 +174,16 @@ class Run {
   // The rest of the epoch in progress; false if told to stop.
   bool train_epoch() {
     const auto epoch = static_cast<std::int64_t>(record_.epochs.size());
-    const Task::Order order =
-        data::shuffled(count_, static_cast<std::uint64_t>(config_.seed), static_cast<std::uint64_t>(epoch));
-    while (done() < std::min((epoch + 1) * steps_per_epoch_, total_steps_)) {
+    Task::Order order;
+    for (std::int64_t pass = -1; done() < std::min((epoch + 1) * steps_per_epoch_, total_steps_);) {
       if (stopped()) return false;
-      const std::int64_t begin = (done() - epoch * steps_per_epoch_) * config_.batch;
+      const std::int64_t step = done() - epoch * steps_per_epoch_;
+      if (const std::int64_t now = step / steps_per_pass_; now != pass) {
+        pass = now;
+        order = data::shuffled(count_, static_cast<std::uint64_t>(config_.seed),
+                               static_cast<std::uint64_t>(epoch + pass * epochs_));
+      }
+      const std::int64_t begin = step % steps_per_pass_ * config_.batch;
       train_step(order, begin, std::min(begin + config_.batch, count_));
       tell(static_cast<int>(epoch) + 1, nullptr);
       if (done() % config_.save_every == 0) save();
@@ -250,8 +251,8 @@ class Run {
                               epoch_seconds_, epoch_units() / epoch_seconds_});
     epoch_seconds_ = 0;
     evaluation_seconds_ = seconds_since(start);
+    if (!config_.out.empty()) task_->export_model(config_.out);  // first: a finished run has its model
     save();
-    if (!config_.out.empty()) task_->export_model(config_.out);
     tell(epoch, &record_.epochs.back());
     return true;
   }
@@ -259,7 +260,8 @@ class Run {
   // Of the epoch just trained: its first step, and the examples of its step number i.
   std::int64_t first_step() const { return (done() - 1) / steps_per_epoch_ * steps_per_epoch_; }
   double examples(std::int64_t i) const {
-    return static_cast<double>(std::min<std::int64_t>(config_.batch, count_ - i * config_.batch));
+    return static_cast<double>(
+        std::min<std::int64_t>(config_.batch, count_ - i % steps_per_pass_ * config_.batch));
   }
   double epoch_examples() const {
     double sum = 0;
@@ -324,11 +326,11 @@ class Run {
     const auto file = state_file(config_.out);
     unpack(load_state(file), file, parts());
     const auto epochs = static_cast<std::int64_t>(record_.epochs.size());
-    if (done() < epochs * steps_per_epoch_ || done() > (epochs + 1) * steps_per_epoch_ ||
-        done() > total_steps_)
+    if (done() < std::min(epochs * steps_per_epoch_, total_steps_) ||
+        done() > (epochs + 1) * steps_per_epoch_ || done() > total_steps_)
       throw FileError(file.string(), fmt::format("{} steps in {} epochs", done(), epochs),
                       fmt::format("{} steps per epoch", steps_per_epoch_));
-    record_.resumed_from = done();
+    if (!finished()) record_.resumed_from = done();
     seconds_before_ = record_.seconds;
   }
 
@@ -342,7 +344,8 @@ class Run {
   amp::Step step_;
   std::string data_;
   const Measure measure_;
-  std::int64_t count_ = 0, steps_per_epoch_ = 0, total_steps_ = 0;
+  // A pass is over all examples once; an epoch, up to an evaluation, may have several, or a part of one.
+  std::int64_t count_ = 0, steps_per_pass_ = 0, steps_per_epoch_ = 0, total_steps_ = 0;
   int epochs_ = 0;
   RunRecord record_;
   // Training only: neither evaluation nor the writing of state files.
@@ -353,10 +356,20 @@ class Run {
 
 }  // namespace
 
+void refuse_to_overwrite(const std::filesystem::path& out) {
+  std::error_code error;
+  for (const char* file : {"state.safetensors", "record.json", "compare.json", "config.json",
+                           "tokenizer.json", "model.safetensors", "model.safetensors.index.json"})
+    if (std::filesystem::exists(out / file, error))
+      throw ValueError("out", fmt::format("{}, which a run or a model is in", (out / file).string()),
+                       "a folder without one", "--resume to continue that run, or another --out");
+}
+
 RunRecord run(const Config& config, const std::function<void(const Progress&)>& progress,
               const std::atomic<bool>* stop) {
   validate(config);
   check_out(config);
+  const FolderLock lock(config.out);
   const CallerScope caller(config.threads);
   release_cached_memory();
   reset_peak_resident();

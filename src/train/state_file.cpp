@@ -13,9 +13,9 @@
 #include <optional>
 #include <set>
 
+#include "base/atomic_file.h"
 #include "halftone/ops.h"
 #include "halftone/train.h"
-#include "train/atomic_file.h"
 
 namespace halftone::train {
 namespace {
@@ -118,6 +118,9 @@ std::string make_header(const State& state, const std::vector<std::size_t>& orde
 // ---- Reading: a mistake anywhere is a FileError that says where.
 // --------------------------------------------
 
+// Finds a name at once, as the ordered one does not.
+using Parsed = nlohmann::json;
+
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& file) : file_(file), stream_(file, std::ios::binary) {
@@ -138,11 +141,9 @@ class Reader {
     std::vector<Extent> extents;
     if (header_.contains(kMetadata)) state.metadata = read_metadata(header_[kMetadata]);
     take_formats(state.metadata);
-    for (const auto& item : header_.items()) {
-      if (item.key() == kMetadata) continue;
-      const Entry entry = read_entry(item.key(), item.value());
-      extents.push_back({entry.begin, entry.end, names_.size()});
-      names_.push_back(item.key());
+    for (const std::string& name : names_) {
+      const Entry entry = read_entry(name, header_[name]);
+      extents.push_back({entry.begin, entry.end, entries_.size()});
       entries_.push_back(entry);
     }
     std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
@@ -194,25 +195,28 @@ class Reader {
     if (text.empty() || text.front() != '{') fail("byte 8: no JSON object", "the header, beginning with {");
     // JSON lets a later duplicate win in silence; here it would hide a tensor.
     std::vector<std::set<std::string>> open;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    const auto watch = [&](int depth, Parsed::parse_event_t event, Parsed& parsed) {
       if (depth > 4) fail("header: nested too deeply", "objects of tensors");
-      if (event == Json::parse_event_t::object_start) open.emplace_back();
-      if (event == Json::parse_event_t::object_end) open.pop_back();
-      if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-        fail(fmt::format("header: the name \"{}\" comes twice", parsed.get<std::string>()), "each name once");
+      if (event == Parsed::parse_event_t::object_start) open.emplace_back();
+      if (event == Parsed::parse_event_t::object_end) open.pop_back();
+      if (event != Parsed::parse_event_t::key) return true;
+      const auto name = parsed.get<std::string>();
+      if (!open.back().insert(name).second)
+        fail(fmt::format("header: the name \"{}\" comes twice", name), "each name once");
+      if (open.size() == 1 && name != kMetadata) names_.push_back(name);
       return true;
     };
     try {
-      header_ = Json::parse(text, watch);
-    } catch (const Json::parse_error& error) {
+      header_ = Parsed::parse(text, watch);
+    } catch (const Parsed::parse_error& error) {
       fail(fmt::format("byte {}: the header is not JSON", 8 + error.byte), "JSON");
-    } catch (const Json::exception& error) {
+    } catch (const Parsed::exception& error) {
       fail(fmt::format("header: {}", error.what()), "JSON");
     }
     if (!header_.is_object()) fail("byte 8: no JSON object", "the header, an object");
   }
 
-  std::map<std::string, std::string> read_metadata(const Json& value) const {
+  std::map<std::string, std::string> read_metadata(const Parsed& value) const {
     std::map<std::string, std::string> metadata;
     if (!value.is_object()) fail(fmt::format("header: {} is no object", kMetadata), "an object of strings");
     for (const auto& item : value.items()) {
@@ -246,14 +250,14 @@ class Reader {
     return std::nullopt;
   }
 
-  Entry read_entry(const std::string& name, const Json& value) const {
+  Entry read_entry(const std::string& name, const Parsed& value) const {
     const auto wrong = [&](const std::string& what, const std::string& expected) {
       fail(fmt::format("header: tensor \"{}\": {}", name, what), expected);
     };
     if (!value.is_object() || value.size() != 3 || !value.contains("dtype") || !value.contains("shape") ||
         !value.contains("data_offsets"))
       wrong("other fields", "dtype, shape and data_offsets");
-    const Json &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
+    const Parsed &dtype = value["dtype"], &shape = value["shape"], &offsets = value["data_offsets"];
 
     Entry entry;
     const std::string code = dtype.is_string() ? dtype.get<std::string>() : "";
@@ -261,7 +265,7 @@ class Reader {
     if (!format) wrong(fmt::format("dtype {}", dtype.dump()), "a dtype that halftone has");
     entry.dtype = *format;
 
-    const auto is_size = [](const Json& number) { return number.is_number_unsigned(); };
+    const auto is_size = [](const Parsed& number) { return number.is_number_unsigned(); };
     if (!offsets.is_array() || offsets.size() != 2 || !std::all_of(offsets.begin(), offsets.end(), is_size))
       wrong(fmt::format("data_offsets {}", offsets.dump()), "[begin, end]");
     entry.begin = offsets[0], entry.end = offsets[1];
@@ -274,7 +278,7 @@ class Reader {
     const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     std::uint64_t bytes = static_cast<std::uint64_t>(entry.dtype.bytes());
     std::vector<std::int64_t> sizes;
-    for (const Json& number : shape) {
+    for (const Parsed& number : shape) {
       const auto size = number.get<std::uint64_t>();
       if (size > most || (size != 0 && bytes > most / size))
         wrong(fmt::format("shape {}", shape.dump()), "sizes whose product fits into 63 bits");
@@ -296,8 +300,8 @@ class Reader {
   std::filesystem::path file_;
   std::ifstream stream_;
   std::uint64_t size_ = 0, length_ = 0;
-  Json header_;
-  std::vector<std::string> names_;
+  Parsed header_;
+  std::vector<std::string> names_;              // in the order of the header
   std::map<std::string, std::string> formats_;  // by tensor
   std::vector<Entry> entries_;
 };

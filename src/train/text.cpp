@@ -20,13 +20,10 @@ namespace {
 constexpr double kValidationShare = 0.1;
 constexpr std::int64_t kValidationWindows = 160;  // at most: an evaluation must not cost more than training
 
-data::Tokenizer make_tokenizer(const Config& config, std::string_view text) {
+data::Tokenizer make_tokenizer(const Config& config, std::string_view training) {
   if (config.tokenizer == "bytes") return data::Tokenizer::bytes();
-  if (config.tokenizer != "bpe") return data::Tokenizer::load(config.tokenizer);
-  // Of the training part alone: validation must stay what the model has not seen.
-  const double share = 1 - kValidationShare;
-  return data::Tokenizer::train_bpe(
-      text.substr(0, static_cast<std::size_t>(share * static_cast<double>(text.size()))), config.vocabulary);
+  if (config.tokenizer == "bpe") return data::Tokenizer::train_bpe(training, config.vocabulary);
+  return data::Tokenizer::load(config.tokenizer);
 }
 
 struct Corpus {
@@ -36,16 +33,20 @@ struct Corpus {
 
 Corpus read_corpus(const Config& config) {
   Corpus corpus;
-  std::vector<std::int32_t> tokens;
   if (config.data.extension() == ".bin") {
+    if (config.tokenizer == "bpe")
+      throw ValueError("tokenizer", "bpe, for a file of tokens",
+                       "the tokenizer.json that made them, or bytes");
     corpus.tokenizer = make_tokenizer(config, "");
-    tokens = data::load_tokens(config.data, static_cast<std::int32_t>(corpus.tokenizer.vocabulary()));
+    const auto vocabulary = static_cast<std::int32_t>(corpus.tokenizer.vocabulary());
+    corpus.tokens = data::split_tokens(data::load_tokens(config.data, vocabulary), kValidationShare);
   } else {
     const std::string text = data::load_text(config.data);
-    corpus.tokenizer = make_tokenizer(config, text);
-    tokens = corpus.tokenizer.encode(text);
+    const data::TextSplit parts = data::split_text(text, kValidationShare);
+    corpus.tokenizer = make_tokenizer(config, parts.training);
+    corpus.tokens = {corpus.tokenizer.encode(parts.training), corpus.tokenizer.encode(parts.validation)};
   }
-  corpus.tokens = data::split_tokens(std::move(tokens), kValidationShare, config.context);
+  data::check_windows(corpus.tokens, config.context);
   return corpus;
 }
 
@@ -88,6 +89,8 @@ class Text : public Task {
         corpus_(read_corpus(config)),
         text_(corpus_.tokens),
         prompt_(config.prompt),
+        prompt_tokens_(config.sample_every == 0 ? std::vector<std::int32_t>()
+                                                : corpus_.tokenizer.encode(prompt_.empty() ? "\n" : prompt_)),
         model_(Kind::make(config, corpus_.tokenizer.vocabulary())) {
     nn::to(model_, parameter);
     const auto places = static_cast<std::int64_t>(text_.validation.size()) - 1;
@@ -136,14 +139,15 @@ class Text : public Task {
   std::int64_t total_steps(const Config& config) const override { return config.steps; }
 
   std::string sample(std::uint64_t seed) override {
-    const std::string prompt = prompt_.empty() ? "\n" : prompt_;
+    std::string text = prompt_;
     models::GenerateOptions options{.max_new_tokens = 100, .temperature = 0.8, .seed = seed};
-    return prompt_ +
-           corpus_.tokenizer.decode(models::generate(model_, corpus_.tokenizer.encode(prompt), options));
+    for (const std::int32_t token : models::generate(model_, prompt_tokens_, options))
+      text += corpus_.tokenizer.shown(token);
+    return text;
   }
   void export_model(const std::filesystem::path& folder) override {
+    corpus_.tokenizer.save(folder / "tokenizer.json");  // first: a model without one is read as bytes
     models::save_weights(model_, folder);
-    corpus_.tokenizer.save(folder / "tokenizer.json");
   }
 
  private:
@@ -177,6 +181,8 @@ class Text : public Task {
   const data::TokenSplit& text_;
   std::vector<std::int64_t> validation_starts_;
   std::string prompt_;
+  std::vector<std::int32_t>
+      prompt_tokens_;  // encoded before anything is trained: it may not be in the vocabulary
   typename Kind::Model model_;
 };
 
@@ -193,7 +199,21 @@ double default_lr(const Config& config) {
   return config.optimizer == "lion" ? 1e-4 : 1e-3;
 }
 
+// An option that would do nothing is a mistake.
+void check_options(const Config& config) {
+  const auto refuse = [](const char* option, auto given, const char* of, const char* hint) {
+    throw ValueError(option, fmt::format("{} {}", given, of), "leaving it out", hint);
+  };
+  if (config.model == "llama" && config.dropout != 0)
+    refuse("dropout", config.dropout, "of a llama, which has none", "--model gpt2");
+  if (config.model != "llama" && config.kv_heads != 0)
+    refuse("kv_heads", config.kv_heads, "of a gpt2, which has as many as heads", "--model llama");
+  if (config.tokenizer != "bpe" && config.vocabulary != Config().vocabulary)
+    refuse("vocabulary", config.vocabulary, "of a tokenizer that is not trained here", "--tokenizer bpe");
+}
+
 std::unique_ptr<Task> make(const Config& config, DType parameter) {
+  check_options(config);
   if (config.model == "llama") return std::make_unique<Text<Llama>>(config, parameter);
   return std::make_unique<Text<Gpt2>>(config, parameter);
 }

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
 #include "halftone/train.h"
 
 namespace halftone::train {
@@ -19,8 +19,12 @@ namespace fs = std::filesystem;
 
 // Tensor to file. A file lies beside the index: its name leads nowhere else.
 std::map<std::string, std::string> read_index(const fs::path& index) {
-  std::ifstream stream(index, std::ios::binary);
-  const Json json = Json::parse(stream, nullptr, false);
+  constexpr std::size_t kDeepest = 8;  // arrays and objects in each other
+  const std::string text = read_file(index, "an index of weights");
+  if (json_depth(text) > kDeepest)
+    throw FileError(index.string(), "arrays and objects nested too deeply",
+                    "{\"weight_map\": {tensor: file}}");
+  const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("weight_map") ||
       !json["weight_map"].is_object())
     throw FileError(index.string(), "no JSON object with a weight_map", "{\"weight_map\": {tensor: file}}");

@@ -200,6 +200,9 @@ Tensors read_checked(const fs::path& folder, const Layout& layout, int layers, S
   Tensors files = train::read_weight_files(folder);
   std::map<std::string, Shape> shapes;
   for (const auto& entry : files) shapes[layout.path(entry.first)] = entry.second.shape();
+  for (const auto& copy : layout.tied)  // a file may have the copy alone
+    if (const auto found = shapes.find(copy.first); found != shapes.end())
+      shapes.emplace(copy.second, found->second);
   Mistakes mistakes;
   for (const auto& table : tables) {
     const auto found = shapes.find(table.first);

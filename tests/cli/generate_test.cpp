@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "cli/run_in_folder.h"
+#include "cli/terminal.h"
 
 namespace halftone {
 namespace {
@@ -45,6 +47,49 @@ TEST_F(Generate, GreedyTextDependsOnNoSeed) {
             one.output);
 }
 
+// In a file of the model's folder.
+void replace(const std::string& file, const std::string& from, const std::string& to) {
+  std::ifstream stream(file);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  ASSERT_NE(text.find(from), std::string::npos) << file;
+  text.replace(text.find(from), from.size(), to);
+  std::ofstream(file) << text;
+}
+
+TEST_F(Generate, EndsWhereTheModelsFolderSays) {
+  train();
+  const std::string command = "generate --model model --prompt 'the ' --tokens 5 --temperature 0";
+  const std::string text = run_command(command).output;
+  ASSERT_EQ(text.size(), 4u + 5u + 1u);
+  const int first = static_cast<unsigned char>(text[4]);
+  replace("model/config.json", "\"eos_token_id\": null", "\"eos_token_id\": [" + std::to_string(first) + "]");
+  EXPECT_EQ(run_command(command).output, "the \n");
+}
+
+TEST_F(Generate, PutsTheTokenizersTemplateBeforeThePrompt) {
+  train();
+  const std::string rest = " --tokens 9 --temperature 0";
+  const std::string whole = run_command("generate --model model --prompt 'the '" + rest).output;
+  replace("model/tokenizer.json", "\"post_processor\": null",
+          R"("post_processor": {"type": "TemplateProcessing",
+             "single": [{"SpecialToken": {"id": "t"}}, {"Sequence": {"id": "A"}}],
+             "special_tokens": {"t": {"ids": [116]}}})");  // the byte t
+  EXPECT_EQ("t" + run_command("generate --model model --prompt 'he '" + rest).output, whole);
+}
+
+TEST_F(Generate, AFewTokensAreEnoughIfTheyHaveAFile) {
+  std::string vocab = R"(" ": 0, ".": 1, "\n": 2)";
+  for (char c = 'a'; c <= 'z'; ++c)
+    vocab += ", \"" + std::string(1, c) + "\": " + std::to_string(3 + c - 'a');
+  std::ofstream("letters.json") << R"({"model": {"type": "BPE", "merges": [], "vocab": {)" << vocab << "}}}";
+  train("--tokenizer letters.json");
+  EXPECT_EQ(run_command("generate --model model --prompt the --tokens 5").output.size(), 3u + 5u + 1u);
+  std::filesystem::remove("model/tokenizer.json");
+  const CommandResult result = run_command("generate --model model --prompt the");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.output.find("29 of the model"), std::string::npos) << result.output;
+}
+
 TEST_F(Generate, WhatIsNoModelIsSaidSo) {
   std::filesystem::create_directory("empty");
   const CommandResult result = run_command("generate --model empty");
@@ -54,9 +99,23 @@ TEST_F(Generate, WhatIsNoModelIsSaidSo) {
 }
 
 TEST_F(Generate, OptionsOutOfRangeAreUsageErrors) {
-  for (const char* option :
-       {"--tokens 0", "--temperature -1", "--top-p 0", "--top-k -1", "--prompt ''", "--format int8"})
+  for (const char* option : {"--tokens 0", "--temperature -1", "--top-p 0", "--top-k -1", "--prompt ''",
+                             "--format int8", "--temperature nan", "--top-p nan", "--seed -1"})
     EXPECT_EQ(run_command(std::string("generate --model x ") + option).code, 2) << option;
+}
+
+TEST_F(Generate, ATerminalGetsNoControlCharacters) {
+  if (!has_script()) GTEST_SKIP() << "the program `script` is not installed";
+  train();
+  // So hot that all bytes are as good as equally likely.
+  const std::string arguments = "generate --model model --prompt a --tokens 200 --temperature 100";
+  const auto control = [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t' && c != '\r') || c == '\x7F';
+  };
+  const std::string file = run_command(arguments).output, terminal = on_terminal(100, arguments);
+  EXPECT_GT(std::count_if(file.begin(), file.end(), control), 0);
+  EXPECT_EQ(std::count_if(terminal.begin(), terminal.end(), control), 0);
+  EXPECT_GT(terminal.size(), 200u);
 }
 
 TEST_F(Generate, ATokenizerOfAnotherModelIsRefused) {

@@ -66,14 +66,26 @@ TEST(TextData, TokenFilesThatCanNotBeAreRefused) {
 TEST(TextData, TheEndOfTheTextIsForValidation) {
   std::vector<std::int32_t> tokens(100);
   std::iota(tokens.begin(), tokens.end(), 0);
-  const TokenSplit split = split_tokens(tokens, 0.1, 4);
+  const TokenSplit split = split_tokens(tokens, 0.1);
   EXPECT_EQ(split.training.size(), 90u);
   EXPECT_EQ(split.training.back(), 89);
   EXPECT_EQ(split.validation.front(), 90);
   EXPECT_EQ(split.validation.back(), 99);
-  EXPECT_NO_THROW(split_tokens(tokens, 0.1, 9));  // a window of 9 and its last target
-  EXPECT_THAT(message_of<ValueError>([&] { split_tokens(tokens, 0.1, 10); }), HasSubstr("10 of them"));
-  EXPECT_THROW(split_tokens(tokens, 0.95, 6), ValueError);
+  EXPECT_NO_THROW(check_windows(split, 9));  // a window of 9 and its last target
+  EXPECT_THAT(message_of<ValueError>([&] { check_windows(split, 10); }), HasSubstr("100 tokens, 10 of them"));
+  EXPECT_THROW(check_windows(split_tokens(tokens, 0.95), 6), ValueError);
+}
+
+TEST(TextData, ATextIsDividedBetweenCharacters) {
+  const TextSplit plain = split_text("0123456789", 0.2);
+  EXPECT_EQ(plain.training, "01234567");
+  EXPECT_EQ(plain.validation, "89");
+  // The last two bytes begin within the character of three.
+  const TextSplit split = split_text("0123456\xe2\x82\xac", 0.2);
+  EXPECT_EQ(split.training, "0123456\xe2\x82\xac");
+  EXPECT_EQ(split.validation, "");
+  const TextSplit no_text = split_text(std::string(10, '\x80'), 0.5);  // three bytes further at most
+  EXPECT_EQ(no_text.validation.size(), 2u);
 }
 
 TEST(TextData, WindowsHaveTheNextTokenAsTarget) {

@@ -67,7 +67,43 @@ TEST(TokenizerJson, SaysWhatIsWrong) {
   EXPECT_THAT(refusal<Unsupported>("/model/dropout", 0.1), HasSubstr("dropout"));
   EXPECT_THAT(refusal<Unsupported>("/added_tokens/0/lstrip", true), HasSubstr("'<e>' with lstrip"));
   EXPECT_THAT(message_of<FileError>([] { Tokenizer::load("/nonexistent/t.json"); }),
-              HasSubstr("no readable file"));
+              HasSubstr("expected a tokenizer.json"));
+  EXPECT_THAT(refusal<FileError>("/post_processor", Json::parse(R"({"type": "TemplateProcessing",
+      "single": [{"SpecialToken": {"id": "<e>"}}], "special_tokens": {"<e>": {"ids": [5]}}})")),
+              HasSubstr("the id 5 of '<e>'"));
+  const std::string deep = std::string(R"({"pre_tokenizer": )").append(200000, '[');
+  EXPECT_THAT(message_of<FileError>([&] { parse_tokenizer("f", deep); }), HasSubstr("nested too deeply"));
+}
+
+TEST(TokenizerJson, ATemplateSaysWhatGoesBeforeAText) {
+  const Scratch scratch;
+  Json all = small();
+  const auto beginning = [&] {
+    std::ofstream(scratch / "t.json") << all.dump();
+    return Tokenizer::load(scratch / "t.json").beginning();
+  };
+  EXPECT_TRUE(beginning().empty());
+  // As Llama 3's: a ByteLevel that changes no ids, and a template.
+  all["post_processor"] = Json::parse(R"({"type": "Sequence", "processors": [{"type": "ByteLevel"},
+    {"type": "TemplateProcessing",
+     "single": [{"SpecialToken": {"id": "<e>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "a", "type_id": 0}}],
+     "special_tokens": {"<e>": {"id": "<e>", "ids": [4], "tokens": ["<e>"]},
+                        "a": {"id": "a", "ids": [0], "tokens": ["a"]}}}]})");
+  EXPECT_EQ(beginning(), std::vector<std::int32_t>{4});
+}
+
+TEST(TokenizerJson, AnIdWithoutATokenIsShownAsThat) {
+  const Scratch scratch;
+  Json all = small();
+  all["model"]["vocab"]["c"] = 7;
+  std::ofstream(scratch / "t.json") << all.dump();
+  const Tokenizer tokenizer = Tokenizer::load(scratch / "t.json");
+  EXPECT_EQ(tokenizer.shown(2), "ab");
+  for (const std::int32_t id : {-1, 5, 6, 8}) {
+    EXPECT_EQ(tokenizer.shown(id), "\uFFFD") << id;
+    EXPECT_THROW(tokenizer.bytes(id), ValueError) << id;
+  }
 }
 
 TEST(TokenizerJson, DamagedFilesLoadOrThrow) {

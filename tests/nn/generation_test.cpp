@@ -184,7 +184,7 @@ TEST(Generation, TokensAreDrawnByTheirShareOfTheInterval) {
 TEST(Generation, EndsWhereItShould) {
   const Fixed model{{}, {0, 9}};
   const Tokens start = {0};
-  EXPECT_TRUE(generate(model, start, {.temperature = 0, .stop_token = 1}).empty());
+  EXPECT_TRUE(generate(model, start, {.temperature = 0, .stop_tokens = {5, 1}}).empty());
   EXPECT_TRUE(generate(model, start, {.max_new_tokens = 0}).empty());
   Tokens seen;
   GenerateOptions options{.temperature = 0};

@@ -101,6 +101,13 @@ TEST(LoadConfig, AValueOutOfRangeIsNamedWithItsPlace) {
   EXPECT_THAT(error("model = \"transformer\"\ntask = \"fashion-mnist\""), HasSubstr("mlp, cnn"));
 }
 
+TEST(LoadConfig, ANameThatIsNearlyOneIsSuggested) {
+  EXPECT_THAT(error("recipe = \"float61\""), HasSubstr("; try \"float16\""));
+  EXPECT_THAT(error("recipe = \"float16_mater\""), HasSubstr("; try \"float16_master\""));
+  EXPECT_THAT(error("optimizer = \"adamW\""), HasSubstr("; try \"adamw\""));
+  EXPECT_THAT(error("scaler = \"something\""), ::testing::Not(HasSubstr("try")));
+}
+
 TEST(LoadConfig, WhatIsNotTomlIsNamedWithItsPlace) {
   EXPECT_THAT(error("epochs = 2\nepochs 3"), HasSubstr("c.toml:2:"));
   EXPECT_THAT(error("epochs = 2\nepochs = 3"), HasSubstr("c.toml:2:"));
@@ -159,6 +166,27 @@ TEST(ValidateConfig, EveryFieldOutOfRangeIsNamed) {
   named("init_scale", &Config::init_scale, 0.5);
   named("init_scale", &Config::init_scale, 1e9);
   named("growth_interval", &Config::growth_interval, -1);
+}
+
+TEST(ValidateConfig, ThePiecesOfABatchDivideIt) {
+  Config config;
+  config.batch = 8;
+  config.accumulate = 4;
+  EXPECT_NO_THROW(validate(config));
+  config.accumulate = 3;
+  EXPECT_THAT(message_of<ValueError>([&] { validate(config); }),
+              HasSubstr("[accumulate] 3 pieces of a batch of 8"));
+}
+
+TEST(ValidateConfig, TheFirstScaleMayBeAsLargeAsThePolicyAllows) {
+  for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) {
+    Config config;
+    config.scaler = policy.name;
+    config.init_scale = policy.options.max_scale;
+    EXPECT_NO_THROW(validate(config)) << policy.name;
+    config.init_scale *= 2;
+    EXPECT_THROW(validate(config), ValueError) << policy.name;
+  }
 }
 
 TEST(ScalerOptionsOf, ThePolicyIsTheDefaultAndTheFieldsOverrideIt) {

@@ -140,6 +140,36 @@ TEST_F(ModelConfig, WhatIsNotSupportedIsAnError) {
   EXPECT_THAT(refused(bert_options, R"({"model_type": "gpt2"})"), HasSubstr("not of type bert"));
   EXPECT_THAT(refused(model_type, R"({"model_type": "t5"})"), HasSubstr("gpt2, llama or bert"));
   EXPECT_THAT(refused(model_type, "[1]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refused(gpt2_options, R"({"model_type": "gpt2", "embd_pdrop": 0.5})"),
+              HasSubstr("embd_pdrop: 0.5; expected 0.1"));
+  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "attention_dropout": 0.1})"),
+              HasSubstr("attention_dropout: 0.1; expected 0.0"));
+  EXPECT_THAT(refused(bert_options, R"({"model_type": "bert", "architectures": ["BertModel"],
+                                        "classifier_dropout": 0.5})"),
+              HasSubstr("classifier_dropout: 0.5; expected 0.1"));
+  const std::string deep = std::string(R"({"model_type": "gpt2", "n_embd": )").append(200000, '[');
+  EXPECT_THAT(refused(gpt2_options, deep), HasSubstr("nested too deeply"));
+  std::filesystem::remove(scratch / "config.json");
+  std::filesystem::create_directory(scratch / "config.json");
+  EXPECT_THAT(message_of<FileError>([&] { model_type(scratch.path()); }), HasSubstr("not a regular file"));
+}
+
+TEST_F(ModelConfig, ATextEndsWhereTheFolderSays) {
+  EXPECT_TRUE(end_tokens(scratch.path()).empty());
+  config(R"({"model_type": "llama", "eos_token_id": null})");
+  EXPECT_TRUE(end_tokens(scratch.path()).empty());
+  config(R"({"model_type": "llama", "eos_token_id": 2})");
+  EXPECT_EQ(end_tokens(scratch.path()), std::vector<std::int32_t>{2});
+  write_bytes(scratch / "generation_config.json", R"({"temperature": 0.6})");
+  EXPECT_EQ(end_tokens(scratch.path()), std::vector<std::int32_t>{2});
+  write_bytes(scratch / "generation_config.json", R"({"eos_token_id": [128001, 128009]})");
+  EXPECT_EQ(end_tokens(scratch.path()), (std::vector<std::int32_t>{128001, 128009}));
+  for (const char* ids : {"-1", "\"a\"", "[1, null]", "1.5", "4294967298"}) {
+    write_bytes(scratch / "generation_config.json", std::string(R"({"eos_token_id": )") + ids + "}");
+    EXPECT_THAT(message_of<FileError>([&] { end_tokens(scratch.path()); }),
+                HasSubstr("expected a token, or a list of them"))
+        << ids;
+  }
 }
 
 TEST_F(ModelConfig, NoBytesBreakTheReaders) {

@@ -123,6 +123,23 @@ TEST(ResumeRun, AStoppedCnnEndsWithTheSameBits) {
   compare_stopped_with_whole(config, scratch, {3, 6});
 }
 
+TEST(ResumeRun, TheNumberOfThreadsMayChangeInBetween) {
+  const Scratch scratch;
+  write_clothes(scratch / "data", 300, 50);
+  Config config = clothes_config(scratch / "data", scratch / "whole");
+  config.recipe = "bfloat16";
+  run(config);
+  config.out = scratch / "stopped";
+  ASSERT_EQ(config.threads, 2);
+  run_until(config, 3);
+  config.threads = 1;
+  config.resume = true;
+  const RunRecord resumed = run(config);
+  EXPECT_EQ(resumed.resumed_from, 3);
+  EXPECT_EQ(resumed.machine.threads, 1);
+  expect_same_bits(scratch / "whole", scratch / "stopped");
+}
+
 TEST(ResumeRun, ARunToldToStopAtOnceCanBeResumed) {
   const Scratch scratch;
   write_clothes(scratch / "data", 100, 50);
@@ -150,6 +167,9 @@ TEST(ResumeRun, AFinishedRunIsReadBackWhole) {
   EXPECT_EQ(again.steps.size(), first.steps.size());
   EXPECT_EQ(again.accuracy(), first.accuracy());
   EXPECT_EQ(again.started, first.started);
+  EXPECT_EQ(again.resumed_from, 0);  // it never was
+  EXPECT_TRUE(again.finished_before);
+  EXPECT_FALSE(first.finished_before);
 }
 
 // ---- Killed. The victim is this program again: a process that has threads can not fork.

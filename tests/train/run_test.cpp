@@ -170,6 +170,18 @@ TEST(Run, WhatCanNotBeginIsRefusedBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(state_file(scratch / "out")));
 }
 
+TEST(Run, AModelOrAnotherRunsFilesAreNotReplaced) {
+  const Scratch scratch;
+  for (const char* file : {"config.json", "model.safetensors", "tokenizer.json", "record.json"}) {
+    const std::filesystem::path out = scratch / ("with-" + std::string(file));
+    std::filesystem::create_directory(out);
+    write_bytes(out / file, "somebody's");
+    Config config = clothes_config(scratch / "data", out);
+    EXPECT_THAT(message_of<ValueError>([&] { run(config); }), HasSubstr((out / file).string()));
+    EXPECT_EQ(read_bytes(out / file), "somebody's");
+  }
+}
+
 TEST(Run, AStateFileIsNeverOverwrittenByAnotherRun) {
   const Scratch scratch;
   write_clothes(scratch / "data", 100, 50);

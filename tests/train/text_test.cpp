@@ -117,6 +117,60 @@ TEST(TextTask, StoppedAndResumedGivesTheSameBits) {
   }
 }
 
+TEST(TextTask, AFinishedRunIsReadBackWholeWhateverItsLastInterval) {
+  const Scratch scratch;
+  Config config = small(scratch);  // evaluates after 5, 10 and 12
+  config.out = scratch / "run";
+  const RunRecord first = run(config);
+  config.resume = true;
+  const RunRecord again = run(config);
+  EXPECT_TRUE(again.finished);
+  EXPECT_EQ(losses(again), losses(first));
+  EXPECT_EQ(again.seconds, first.seconds);
+}
+
+// More windows between two evaluations than the text has: each pass over them in another order.
+TEST(TextTask, AShortTextIsGoneThroughAgain) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.limit = 10;  // three steps a pass, the last of two windows
+  config.save_every = 1;
+  const RunRecord whole = run(config);
+  ASSERT_EQ(whole.steps.size(), 12u);
+  for (const float loss : losses(whole)) EXPECT_GT(loss, 0);
+  EXPECT_NEAR(whole.epochs[0].train_loss,
+              (4 * whole.steps[0].loss + 4 * whole.steps[1].loss + 2 * whole.steps[2].loss +
+               4 * whole.steps[3].loss + 4 * whole.steps[4].loss) /
+                  18,
+              1e-6);
+  config.out = scratch / "run";
+  std::atomic<bool> stop = false;
+  run(
+      config, [&](const Progress& p) { stop = p.step >= 4; }, &stop);
+  config.resume = true;
+  EXPECT_EQ(losses(run(config)), losses(whole));
+  config.accumulate = 2;
+  config.out.clear();
+  config.resume = false;
+  EXPECT_TRUE(run(config).finished);
+}
+
+TEST(TextTask, ARunWhoseModelCouldNotBeWrittenIsNotFinished) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  config.out = scratch / "run";
+  const auto in_the_way = config.out / "model.safetensors.tmp";
+  EXPECT_THROW(run(config,
+                   [&](const Progress& p) {
+                     if (p.step == 11) std::filesystem::create_directory(in_the_way);
+                   }),
+               FileError);
+  std::filesystem::remove(in_the_way);
+  config.resume = true;
+  EXPECT_TRUE(run(config).finished);
+  EXPECT_NO_THROW(models::load_gpt2(config.out));
+}
+
 TEST(TextTask, ABatchInPiecesHasTheGradientsOfTheWhole) {
   const Scratch scratch;
   Config config = small(scratch, "float32");
@@ -173,8 +227,47 @@ TEST(TextTask, PairsOfBytesAreTokensOfTheirBytes) {
   EXPECT_GT(trained.vocabulary(), 256);
   // The same file, given back.
   config.tokenizer = (config.out / "tokenizer.json").string();
+  config.vocabulary = Config().vocabulary;
   config.out.clear();
   EXPECT_EQ(losses(run(config)), losses(record));
+}
+
+// A vocabulary of letters, with a gap that an untrained model draws from.
+TEST(TextTask, SamplesShowWhatHasNoTokenAndAPromptIsReadFirst) {
+  const Scratch scratch;
+  Config config = small(scratch);
+  std::string vocab = R"(" ": 0, ".": 1, "\n": 2)";
+  for (char c = 'a'; c <= 'z'; ++c)
+    vocab += ", \"" + std::string(1, c) + "\": " + std::to_string(200 + c - 'a');
+  config.tokenizer = scratch / "letters.json";
+  std::ofstream(config.tokenizer) << R"({"model": {"type": "BPE", "merges": [], "vocab": {)" << vocab
+                                  << "}}}";
+  config.sample_every = 1;
+  config.steps = 1;
+  config.lr = 1e-6;
+  std::string sample;
+  run(config, [&](const Progress& p) { sample += p.sample; });
+  EXPECT_THAT(sample, HasSubstr("\uFFFD"));
+  config.prompt = "Xyz";
+  std::int64_t steps = 0;
+  EXPECT_THAT(message_of<ValueError>([&] { run(config, [&](const Progress& p) { steps = p.step; }); }),
+              HasSubstr("'X', which the vocabulary has no token for"));
+  EXPECT_EQ(steps, 0);
+}
+
+TEST(TextTask, OptionsOfAnotherModelOrTokenizerAreRefused) {
+  const Scratch scratch;
+  const auto refused = [&](const auto& change) {
+    Config config = small(scratch);
+    change(config);
+    return message_of<ValueError>([&] { run(config); });
+  };
+  EXPECT_THAT(refused([](Config& c) { c.model = "llama", c.dropout = 0.5; }), HasSubstr("[dropout] 0.5"));
+  EXPECT_THAT(refused([](Config& c) { c.kv_heads = 2; }), HasSubstr("[kv_heads] 2"));
+  EXPECT_THAT(refused([](Config& c) { c.vocabulary = 300; }), HasSubstr("[vocabulary] 300"));
+  std::ofstream(scratch / "t.bin") << "abcd";
+  EXPECT_THAT(refused([&](Config& c) { c.data = scratch / "t.bin", c.tokenizer = "bpe"; }),
+              HasSubstr("bpe, for a file of tokens"));
 }
 
 TEST(TextTask, CheckpointedBlocksGiveTheSameBits) {

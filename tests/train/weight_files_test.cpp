@@ -56,6 +56,8 @@ TEST_F(WeightFiles, IndexAndFilesMustAgree) {
   }
   index("[]");
   EXPECT_THAT(refused(), HasSubstr("weight_map"));
+  index(std::string(R"({"x": )").append(200000, '['));
+  EXPECT_THAT(refused(), HasSubstr("nested too deeply"));
 }
 
 TEST_F(WeightFiles, NoIndexBreaksTheReader) {

@@ -171,6 +171,14 @@ TEST_F(Changed, OlderNamesOfGpt2AreRead) {
               HasSubstr("not tied: lm_head.weight differs from wte.weight"));
 }
 
+TEST_F(Changed, ATiedMatrixMayHaveTheNameOfTheHeadOnly) {
+  take("gpt2");
+  rename([](const std::string& name) { return name == "transformer.wte.weight" ? "lm_head.weight" : name; });
+  train::save_state(scratch / "model.safetensors", state);
+  fs::copy_file(fixtures / "gpt2" / "config.json", scratch / "config.json");
+  expect_logits(answer(load_gpt2(scratch.path()), fixtures / "gpt2"), fixtures / "gpt2");
+}
+
 TEST_F(Changed, OlderNamesOfBertAndOtherHeadsAreRead) {
   take("bert");
   rename([](std::string name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,10 +10,12 @@
 
 #include "halftone/error.h"
 
-namespace halftone::train {
+namespace halftone {
 
 AtomicFile::AtomicFile(const std::filesystem::path& file) : file_(file), temporary_(file) {
   temporary_ += ".tmp";
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file_, ignored)) errno = EISDIR, fail("written");
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
 }
@@ -49,9 +51,9 @@ void AtomicFile::commit() {
 
 void AtomicFile::fail(const char* what) const {
   const int code = errno;
-  throw FileError(temporary_.string(),
+  throw FileError(file_.string(),
                   fmt::format("can not be {}: {}", what, std::generic_category().message(code)), "",
-                  "another --out, or free space and permission there");
+                  "another path, or free space and permission there");
 }
 
-}  // namespace halftone::train
+}  // namespace halftone

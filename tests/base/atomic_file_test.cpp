@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/scratch.h"
 
-namespace halftone::train {
+namespace halftone {
 namespace {
 
 using halftone::testing::message_of;
@@ -50,9 +50,16 @@ TEST(AtomicFile, WhatAKilledProcessLeftBehindIsInNobodysWay) {
 TEST(AtomicFile, AnErrorNamesTheFileAndItsReason) {
   const Scratch scratch;
   const std::string message = message_of<FileError>([&] { AtomicFile file(scratch / "no folder" / "f"); });
-  EXPECT_THAT(message, HasSubstr("no folder/f.tmp"));
+  EXPECT_THAT(message, HasSubstr("no folder/f]"));
   EXPECT_THAT(message, HasSubstr("No such file or directory"));
 }
 
+TEST(AtomicFile, AFolderIsRefusedBeforeAnythingIsWritten) {
+  const Scratch scratch;
+  const std::string message = message_of<FileError>([&] { AtomicFile file(scratch.path()); });
+  EXPECT_THAT(message, HasSubstr(scratch.path().string() + "]"));
+  EXPECT_THAT(message, HasSubstr("Is a directory"));
+}
+
 }  // namespace
-}  // namespace halftone::train
+}  // namespace halftone

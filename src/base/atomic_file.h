@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 
-namespace halftone::train {
+namespace halftone {
 
 class AtomicFile {
  public:
@@ -27,4 +27,4 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-}  // namespace halftone::train
+}  // namespace halftone
