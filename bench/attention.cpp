@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backend/kernel_options.h"
+#include "base/median.h"
 #include "halftone/backend.h"
 #include "halftone/random.h"
 #include "support.h"
@@ -63,8 +64,8 @@ Json measure(std::int64_t batch, std::int64_t context, DType dtype, int turns) {
   const auto tokens = static_cast<double>(batch * context);
   const double product =
                    tokens * static_cast<double>(context + 1) * kWidth,  // 2 operations, half of the keys
-      rate = 2.0 * 2048 * kWidth * 4 * kWidth / bench::median(dense) * 1e-9;
-  const double f = bench::median(forward), g = bench::median(backward);
+      rate = 2.0 * 2048 * kWidth * 4 * kWidth / median(dense) * 1e-9;
+  const double f = median(forward), g = median(backward);
   return {{"format", dtype.name()},
           {"batch", batch},
           {"context", context},

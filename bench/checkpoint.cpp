@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/median.h"
 #include "halftone/halftone.h"
 #include "support.h"
 
@@ -18,7 +19,6 @@ namespace {
 
 using namespace halftone;
 using bench::Json;
-using bench::median;
 
 constexpr int kLayers = 32, kWidth = 256;
 constexpr std::int64_t kBatch = 1024;

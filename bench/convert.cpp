@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/median.h"
 #include "halftone/block.h"
 #include "halftone/census.h"
 #include "halftone/conversion.h"
@@ -45,10 +46,7 @@ std::vector<double> medians(const std::vector<Case>& cases, int rounds) {
     }
   }
   std::vector<double> result;
-  for (auto& s : seconds) {
-    std::nth_element(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(s.size() / 2), s.end());
-    result.push_back(s[s.size() / 2]);
-  }
+  for (const std::vector<double>& of_case : seconds) result.push_back(median(of_case));
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/median.h"
 #include "halftone/halftone.h"
 #include "support.h"
 #include "train/models.h"
@@ -21,7 +22,6 @@ namespace {
 
 using namespace halftone;
 using bench::Json;
-using bench::median;
 
 struct SmallMlp {
   nn::Linear layer1{784, 64}, layer2{64, 64}, layer3{64, 10};

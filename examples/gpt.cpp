@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
     text.assign(std::istreambuf_iterator<char>(file), {});
   } else {
     for (int i = 0; i < 20; ++i)
-      text += "How much wood would a woodchuck chuck if a woodchuck could chuck wood? ";
+      text += "“How much wood would a woodchuck chuck if a woodchuck could chuck wood?” ";
   }
   const int steps = count > 2 ? std::stoi(arguments[2]) : 150;
   constexpr int kBatch = 8, kContext = 64;
@@ -44,8 +44,10 @@ int main(int count, char** arguments) {
     if (i % 50 == 49) std::printf("step %4d  loss %.3f\n", i + 1, double{step.loss()});
   }
 
-  const std::vector<std::int32_t> prompt(text.begin(), text.begin() + 16);
-  std::printf("%s|", text.substr(0, 16).c_str());
+  const std::string start = text.substr(0, 16);
+  std::vector<std::int32_t> prompt;
+  for (const char byte : start) prompt.push_back(static_cast<unsigned char>(byte));
+  std::printf("%s|", start.c_str());
   models::generate(model, prompt, {.max_new_tokens = 80, .temperature = 0.5, .each = [](std::int32_t byte) {
                                      return std::putchar(byte) != EOF;
                                    }});

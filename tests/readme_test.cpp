@@ -24,7 +24,13 @@ TEST(Readme, ItsProgramIsTheOneThatIsCompiledAndRun) {
   const std::string printed =
       readme.substr(begin + fence.size(), readme.find("```", begin + fence.size()) - begin - fence.size());
   ASSERT_GT(printed.size(), 400U);
-  EXPECT_EQ(program.substr(program.size() - printed.size()), printed);
+  ASSERT_GT(program.size(), printed.size());
+  const std::size_t start = program.size() - printed.size();
+  EXPECT_EQ(program.substr(start), printed);
+  // Whoever copies it has all of it: only comments stand above it.
+  std::istringstream above(program.substr(0, start));
+  for (std::string line; std::getline(above, line);)
+    EXPECT_TRUE(line.empty() || line.starts_with("//")) << line;
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "cli/bench.h"
 #include "cli/bench_kernel_list.h"
 #include "cli/bench_rates.h"
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "halftone/error.h"
-#include "halftone/parallel.h"
 #include "report/chart.h"
 #include "report/page.h"
 #include "report/words.h"
@@ -120,6 +120,7 @@ std::string to_page(const Json& json) {
 }
 
 void check_formats(const std::vector<std::string>& formats) {
+  once_each("--formats", formats);
   for (const std::string& format : formats) {
     try {
       if (find_dtype(format).is_floating()) continue;
@@ -131,7 +132,7 @@ void check_formats(const std::vector<std::string>& formats) {
 
 void run(const Options& options) {
   check_formats(options.formats);
-  if (options.output.threads > 0) set_thread_count(options.output.threads);
+  options.output.prepare();
   const Json json = measure(chosen(options), options.seconds);
   print_text(json);
   write_bench(options.output, json, to_page(json));
@@ -147,7 +148,7 @@ void add_bench_kernels(CLI::App& bench) {
       ->capture_default_str();
   command->add_option("--only", options->only, "Kernels with this in their name and shape");
   command->add_option("--seconds", options->seconds, "About how long each is measured")
-      ->check(CLI::Range(0.0, 60.0))
+      ->check(within(0.0, 60.0))
       ->capture_default_str();
   options->output.add(*command);
   command->footer(kExamples);

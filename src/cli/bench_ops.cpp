@@ -10,10 +10,10 @@
 
 #include "cli/bench.h"
 #include "cli/bench_rates.h"
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "halftone/amp.h"
 #include "halftone/ops.h"
-#include "halftone/parallel.h"
 #include "halftone/random.h"
 #include "report/bars.h"
 #include "report/page.h"
@@ -118,7 +118,7 @@ std::string to_page(const Json& json, const Options& options) {
 }
 
 void run(const Options& options) {
-  if (options.output.threads > 0) set_thread_count(options.output.threads);
+  options.output.prepare();
   Json json{{"benchmark", "ops"},
             {"environment", bench_environment()},
             {"size", options.size},
@@ -142,10 +142,10 @@ void add_bench_ops(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("ops", "What the engine adds to each op");
   const auto options = std::make_shared<Options>();
   command->add_option("--size", options->size, "Rows and columns of the tensors")
-      ->check(CLI::Range(1, 4096))
+      ->check(within(1, 4096))
       ->capture_default_str();
   command->add_option("--seconds", options->seconds, "About how long each number is measured")
-      ->check(CLI::Range(0.0, 60.0))
+      ->check(within(0.0, 60.0))
       ->capture_default_str();
   options->output.add(*command);
   command->footer(kExamples);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/median.h"
 #include "halftone/autograd.h"
 #include "halftone/parallel.h"
 #include "halftone/tensor.h"
@@ -35,12 +36,6 @@ double seconds_in(const profile::Recording& recording, profile::Class kind, bool
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double seconds_per_call(const std::function<void()>& call, double budget) {
   call();

@@ -12,8 +12,6 @@
 
 namespace halftone::cli {
 
-double median(std::vector<double> values);
-
 // Of one call, the median over calls that take about `budget` seconds together, five at least; the first,
 // which makes caches warm, does not count.
 double seconds_per_call(const std::function<void()>& call, double budget);

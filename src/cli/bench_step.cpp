@@ -8,9 +8,9 @@
 #include "cli/bench.h"
 #include "cli/bench_step_report.h"
 #include "cli/bench_trace.h"
+#include "cli/checks.h"
 #include "halftone/error.h"
 #include "halftone/optim.h"
-#include "halftone/parallel.h"
 
 namespace halftone::cli {
 namespace {
@@ -28,11 +28,11 @@ struct Options {
   BenchSize size;
   StepPlan plan;
   bool no_memory = false;
-  std::string trace;
   BenchOutput output;
 };
 
 StepPlan planned(const Options& options) {
+  once_each("--recipes", options.recipes);
   StepPlan plan = options.plan;
   plan.memory = !options.no_memory;
   plan.model = &find_bench_model(options.model);
@@ -51,16 +51,16 @@ StepPlan planned(const Options& options) {
 
 void run(const Options& options) {
   const StepPlan plan = planned(options);
-  if (options.output.threads > 0) set_thread_count(options.output.threads);
+  options.output.prepare();
   const std::vector<StepTimes> all = measure_steps(plan);
   const report::Json json = step_json(plan, all);
   fmt::print("{}", step_text(json));
   write_bench(options.output, json, step_page(json));
-  if (options.trace.empty()) return;
+  if (options.output.trace.empty()) return;
   std::vector<std::pair<std::string, const profile::Recording*>> recordings;
   for (const StepTimes& times : all) recordings.emplace_back(times.recipe->name, &times.recording);
-  write_text(options.trace, trace_json(recordings));
-  fmt::print(stderr, "trace in {}\n", options.trace);
+  write_text(options.output.trace, trace_json(recordings));
+  fmt::print(stderr, "trace in {}\n", options.output.trace.string());
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void add_bench_step(CLI::App& bench) {
   command->add_option("--recipes", options->recipes, "Recipes, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  const CLI::Range sizes(1, 1 << 20);
+  const CLI::Validator sizes = within(1, 1 << 20);
   command->add_option("--batch", options->size.batch, "Sequences or images of a step")->check(sizes);
   command->add_option("--context", options->size.context, "Tokens of a sequence")->check(sizes);
   command->add_option("--width", options->size.width, "Of the residual stream")->check(sizes);
@@ -89,18 +89,18 @@ void add_bench_step(CLI::App& bench) {
       ->check(CLI::IsMember(optimizers))
       ->capture_default_str();
   command->add_option("--repetitions", options->plan.repetitions, "Turns of each recipe")
-      ->check(CLI::Range(1, 10000))
+      ->check(within(1, 10000))
       ->capture_default_str();
   command->add_option("--seconds", options->plan.seconds, "About how long a turn takes")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(within(0.0, 3600.0))
       ->capture_default_str();
-  command->add_option("--steps", options->plan.steps, "Steps of a turn, instead")
-      ->check(CLI::Range(1, 1000000));
+  command->add_option("--steps", options->plan.steps, "Steps of a turn, instead")->check(within(1, 1000000));
   command->add_option("--warmup", options->plan.warmup, "Steps of each recipe before the first turn")
-      ->check(CLI::Range(1, 1000000))
+      ->check(within(1, 1000000))
       ->capture_default_str();
   command->add_flag("--no-memory", options->no_memory, "Do not measure memory");
-  command->add_option("--trace", options->trace, "Write one step of each recipe for Perfetto to this file");
+  command->add_option("--trace", options->output.trace,
+                      "Write one step of each recipe for Perfetto to this file");
   options->output.add(*command);
   command->footer(kExamples);
   command->callback([options] { run(*options); });

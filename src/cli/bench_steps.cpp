@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/median.h"
 #include "cli/bench_child.h"
 #include "cli/bench_rates.h"
 #include "halftone/amp.h"

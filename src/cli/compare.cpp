@@ -5,10 +5,10 @@
 // RECIPE-SEED, as train would write it: from their state files a comparison can be resumed.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/config_options.h"
 #include "cli/run_folder.h"
@@ -26,7 +26,9 @@ constexpr const char* kExamples =
     "  halftone compare text --recipes float32,bfloat16 --out runs/c --resume\n"
     "Ctrl-C ends it; with --resume it goes on to the same bits, and more recipes and seeds may be asked "
     "for.\n"
-    "A run that cannot go on (its loss is not finite) is reported as a failure, and the comparison goes on.";
+    "A run that cannot go on (its loss is not finite) is reported as a failure; the comparison goes on and "
+    "ends\n"
+    "with exit code 1.";
 
 struct Options {
   ConfigOptions config;
@@ -35,11 +37,10 @@ struct Options {
 };
 
 void check(const Options& options, train::Config config) {
-  for (std::size_t i = 0; i < options.recipes.size(); ++i) {
-    config.recipe = options.recipes[i];
+  once_each("--recipes", options.recipes);
+  for (const std::string& recipe : options.recipes) {
+    config.recipe = recipe;
     check_usage(config);
-    if (std::count(options.recipes.begin(), options.recipes.end(), options.recipes[i]) > 1)
-      throw CLI::ValidationError("--recipes", options.recipes[i] + " is there twice");
   }
   if (options.seeds < 1 || options.seeds > 1000)
     throw CLI::ValidationError("--seeds", fmt::format("{}; expected 1 to 1000", options.seeds));
@@ -55,7 +56,7 @@ bool add_run(const train::Config& config, report::Series& series) {
         fmt::format("{}seed {}: {}", series.failure.empty() ? "" : "; ", config.seed, record.failure);
   } else if (!record.finished) {
     return false;
-  } else if (record.resumed_from == static_cast<std::int64_t>(record.steps.size())) {
+  } else if (record.finished_before) {
     fmt::print(stderr, "{}finished before\n", name);
   }
   series.runs.push_back(std::move(record));
@@ -105,6 +106,8 @@ void compare_command(const Options& options) {
   }
   fmt::print("\nThe same as pages: {} and {}\n", (folder / "compare.html").string(),
              (folder / "compare.json").string());
+  for (const report::Series& series : comparison.series)
+    if (!series.failure.empty()) throw CLI::RuntimeError(1);
 }
 
 const RegisterCommand registered(20, [](CLI::App& app) {

@@ -7,8 +7,6 @@
 #include <variant>
 
 #include "halftone/error.h"
-#include "halftone/loss_scale.h"
-#include "halftone/optim.h"
 #include "train/config.h"
 #include "train/task.h"
 
@@ -52,18 +50,10 @@ constexpr Help kHelp[] = {
     {"checkpoint", "Keep only the inputs of blocks; compute them again in backward"},
     {"sample_every", "Steps between samples of what the model writes; 0: none"},
     {"prompt", "What samples go on from"},
-    {"resume", "Continue the run in --out, or the newest one with this configuration"},
+    {"resume",
+     "Continue the run in --out, or the newest in runs/ of this task and model (train: recipe and seed, "
+     "too)"},
 };
-
-// The rows of the table that a field names one of.
-std::vector<std::string_view> table_for(std::string_view field) {
-  if (field == "optimizer") return optim::optimizer_names();
-  if (field == "task") return train::task_names();
-  std::vector<std::string_view> names;
-  if (field == "scaler")
-    for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);
-  return names;
-}
 
 std::string only_for(std::string_view field) {
   for (const train::Field& row : train::config_fields())
@@ -71,10 +61,25 @@ std::string only_for(std::string_view field) {
   return "";
 }
 
+// A text that ends in a colon goes on with the names that the field is one of.
 std::string help_for(std::string_view field) {
   for (const Help& help : kHelp)
-    if (help.field == field) return std::string(help.text) + train::join(table_for(field)) + only_for(field);
+    if (help.field == field)
+      return std::string(help.text) +
+             (help.text.ends_with(": ") ? train::join(train::names_for(field, {})) : "") + only_for(field);
   return "";
+}
+
+// "128 (text: 8)": the default, and that of tasks which have another; empty if there is none.
+std::string default_for(const train::Field& field) {
+  const train::Config common;
+  const std::string text = train::to_string(field, common);
+  if (field.name == "task" || text.empty()) return text;
+  std::string others;
+  for (const std::string_view task : train::task_names())
+    if (const std::string other = train::to_string(field, train::default_config(task)); other != text)
+      others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", task, other);
+  return others.empty() ? text : fmt::format("{} ({})", text, others);
 }
 
 std::string option_name(std::string_view field) {
@@ -104,8 +109,7 @@ void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& 
                 name, [this, member](const std::string& path) { given_.*member = path; }, help);
           else
             option = command.add_option(name, given_.*member, help);
-          if (!std::is_same_v<T, bool> && !train::to_string(field, given_).empty())
-            option->default_str(train::to_string(field, given_));
+          if (!std::is_same_v<T, bool>) option->default_str(default_for(field));
           if (name[0] == '-') option->take_last();
           setters_.emplace_back(option,
                                 [this, member](train::Config& config) { config.*member = given_.*member; });
@@ -139,6 +143,10 @@ std::string ConfigOptions::command_line() const {
     const std::string name = option->get_name();
     if (option->count() == 0 || name == "--out" || name == "--resume") continue;
     if (name[0] == '-') line += " " + name;
+    if (option->get_expected_max() == 0) {  // a flag
+      if (!option->as<bool>()) line += "=false";
+      continue;
+    }
     for (const std::string& word : option->reduced_results()) line += " " + quoted(word);
   }
   return line;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/convert_blocks.h"
 #include "cli/convert_numbers.h"
@@ -114,7 +115,7 @@ const RegisterCommand registered(42, [](CLI::App& app) {
                       "Write the codes here: NAME.npy, or raw under any other name");
   options->conversion.add_to(*command, true);
   command->add_option("--seed", options->seed, "Of stochastic rounding")
-      ->check(CLI::NonNegativeNumber)
+      ->check(seed())
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer(

@@ -70,11 +70,13 @@ void explain_command(const Options& options) {
   fmt::print("{}\n", nlohmann::ordered_json{{"recipe", config.recipe}, {"calls", list}}.dump(2));
 }
 
-// Every field but those that say which model in which recipe.
+// Every field but those that say which model in which recipe, on which data; a short text needs a short
+// context.
 std::vector<std::string_view> fields_without_effect() {
   std::vector<std::string_view> names;
   for (const train::Field& field : train::config_fields())
-    if (field.name != "task" && field.name != "model" && field.name != "recipe" && field.name != "data")
+    if (field.name != "task" && field.name != "model" && field.name != "recipe" && field.name != "data" &&
+        field.name != "context")
       names.push_back(field.name);
   return names;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/number_code.h"
 #include "cli/number_limits.h"
@@ -102,9 +103,8 @@ const RegisterCommand registered(40, [](CLI::App& app) {
       "Only these: rows of the table, or names that say what they are (e5m7, e4m3b9fn, ue5m3, "
       "binary8p4se, int4, fixed16m8, mxfp4:rceil, float4_e2m1fn:8:ue5m3:nearest)");
   command->add_option("--bits", options->bits, "Only formats (or elements of blocks) of so many bits")
-      ->check(CLI::Range(1, 64));
-  command->add_option("--max-bits", options->max_bits, "Only those of at most so many")
-      ->check(CLI::Range(1, 64));
+      ->check(within(1, 64));
+  command->add_option("--max-bits", options->max_bits, "Only those of at most so many")->check(within(1, 64));
   command->add_option("--specials", options->specials, "Only those with these special values")
       ->check(CLI::IsMember({"ieee", "nan_only", "nan_zero", "extended", "none", "integer"}));
   command->add_option("--sort", options->sort, "Order, smallest first; else as in the table")

@@ -39,7 +39,10 @@ int complain(const std::string& message, int code) {
 
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string help = "halftone";
-  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+  for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+    command = command->get_subcommands().front();
+    help += " " + command->get_name();
+  }
   return complain(fmt::format("{}\nTry '{} --help'.", error.what(), help), 2);
 }
 

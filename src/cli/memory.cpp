@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/memory_kinds.h"
 #include "halftone/amp.h"
@@ -111,6 +112,7 @@ void print_json(const std::vector<Row>& rows, const Options& options) {
 }
 
 void memory_command(const Options& options) {
+  once_each("--recipe", options.recipes);
   for (const std::string& name : options.recipes)
     if (amp::find_recipe_if(name) == nullptr)
       throw CLI::ValidationError("--recipe", name + "; `halftone memory` without it lists them");

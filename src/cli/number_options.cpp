@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/checks.h"
 #include "halftone/error.h"
 
 namespace halftone::cli {
@@ -61,7 +62,7 @@ void ConversionOptions::add_to(CLI::App& command, bool rounding) {
       ->check(CLI::IsMember({"keep", "flush"}))
       ->capture_default_str();
   command.add_option("--random-bits", random_bits_, "Bits that stochastic rounding looks at")
-      ->check(CLI::Range(1, 32))
+      ->check(within(1, 32))
       ->capture_default_str();
 }
 

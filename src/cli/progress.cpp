@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/command.h"
 #include "report/words.h"
 
 namespace halftone::cli {
@@ -87,7 +88,7 @@ void ProgressDisplay::clear() {
 void ProgressDisplay::show(const train::Progress& progress) {
   if (!progress.sample.empty()) {
     clear();
-    fmt::print(stderr, "{}step {} writes: {}\n", name_, progress.step, progress.sample);
+    fmt::print(stderr, "{}step {} writes: {}\n", name_, progress.step, printable(stderr, progress.sample));
   }
   if (progress.finished_epoch) {
     clear();

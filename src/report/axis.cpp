@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "report/page.h"
 #include "report/words.h"
 
 namespace halftone::report {
@@ -107,6 +108,15 @@ void Axis::log2_ticks() {
   const int stride = std::max(1, static_cast<int>(std::ceil((high_ - low_) / 6)));
   for (int power = static_cast<int>(low_); power <= high_; power += stride)
     add_tick(std::exp2(power), fmt::format("2<sup>{}</sup>", power));
+}
+
+std::string percent_place(double place) { return fmt::format("{:.2f}%", 100 * std::clamp(place, 0.0, 1.0)); }
+
+std::string x_ticks(const Axis& x, std::string_view label) {
+  std::string out = "<div class=\"xaxis\" aria-hidden=\"true\">";
+  for (const Tick& tick : x.ticks())
+    out += fmt::format("<span style=\"left:{}\">{}</span>", percent_place(tick.place), tick.html);
+  return out + fmt::format("</div>\n<div class=\"xlabel\" aria-hidden=\"true\">{}</div>\n", escape(label));
 }
 
 }  // namespace halftone::report

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace halftone::report {
@@ -40,5 +41,11 @@ class Axis {
   AxisScale scale_;
   std::vector<Tick> ticks_;
 };
+
+// A place as SVG and CSS take it: "12.34%". What lies beyond an end is put there.
+std::string percent_place(double place);
+
+// The labels below a chart, and what they are of.
+std::string x_ticks(const Axis& x, std::string_view label);
 
 }  // namespace halftone::report

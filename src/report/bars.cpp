@@ -12,8 +12,6 @@
 namespace halftone::report {
 namespace {
 
-std::string percent_place(double place) { return fmt::format("{:.2f}%", 100 * place); }
-
 std::string fill(const StackedBars& bars, std::size_t part) {
   const bool pale = bars.pale_last && part + 1 == bars.parts.size();
   return pale ? "fill=\"var(--rule)\"" : fmt::format("fill=\"var(--c{})\"", part);
@@ -59,11 +57,7 @@ std::string to_html(const StackedBars& bars) {
         "aria-label=\"{0}: {1}\">{2}</svg></div>\n",
         escape(row.label), escape(row.note), marks);
   }
-  out += "<div class=\"xaxis\" aria-hidden=\"true\">";
-  for (const Tick& tick : x.ticks())
-    out += fmt::format("<span style=\"left:{}\">{}</span>", percent_place(tick.place), tick.html);
-  return out + fmt::format("</div>\n<div class=\"xlabel\" aria-hidden=\"true\">{}</div>\n</div>\n</figure>\n",
-                           escape(bars.x_label));
+  return out + x_ticks(x, bars.x_label) + "</div>\n</figure>\n";
 }
 
 void merge_small(StackedBars& bars, std::size_t count, const std::string& rest, bool keep_last) {

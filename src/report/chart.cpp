@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "report/page.h"
@@ -29,13 +30,13 @@ bool visible(const Point& point, AxisScale scale) {
   return std::isfinite(point.x) && std::isfinite(point.y) && (scale == AxisScale::linear || point.y > 0);
 }
 
-std::string percent_place(double place) { return fmt::format("{:.2f}%", 100 * place); }
-
 std::string colour(int index) { return fmt::format("var(--c{})", index % kColours); }
 
+// Curves that share a colour differ in their dashes.
 std::string look(const Curve& curve) {
+  constexpr const char* kDashes[] = {"", " dash", " dots"};
   return fmt::format("class=\"curve{}{}\" stroke=\"{}\"", curve.faint ? " faint" : "",
-                     curve.colour % kColours >= 4 && !curve.faint ? " dash" : "", colour(curve.colour));
+                     kDashes[curve.colour / kColours % std::ssize(kDashes)], colour(curve.colour));
 }
 
 struct Drawing {
@@ -43,10 +44,12 @@ struct Drawing {
 };
 
 void draw(const Curve& curve, const Axis& x, const Axis& y, AxisScale scale, Drawing& out) {
+  const std::string name = curve.label.empty() ? "" : escape(curve.label) + ": ";
   const auto dot = [&](const Point& p, const char* radius) {
     out.dots += fmt::format(
-        "<circle class=\"dot\" cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"><title>{:.6g}</title></circle>\n",
-        percent_place(x.place(p.x)), percent_place(1 - y.place(p.y)), radius, colour(curve.colour), p.y);
+        "<circle class=\"dot\" cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\"><title>{}{:.6g}</title></circle>\n",
+        percent_place(x.place(p.x)), percent_place(1 - y.place(p.y)), radius, colour(curve.colour), name,
+        p.y);
   };
   const std::vector<Point> points = decimate(curve.points);
   std::string path;
@@ -99,13 +102,6 @@ std::string draw_marks(const std::vector<Mark>& marks, const Axis& x) {
         escape(mark.note), at, at, at);
   }
   return out;
-}
-
-std::string x_ticks(const Axis& x, std::string_view label) {
-  std::string out = "<div class=\"xaxis\" aria-hidden=\"true\">";
-  for (const Tick& tick : x.ticks())
-    out += fmt::format("<span style=\"left:{}\">{}</span>", percent_place(tick.place), tick.html);
-  return out + fmt::format("</div>\n<div class=\"xlabel\" aria-hidden=\"true\">{}</div>\n", escape(label));
 }
 
 }  // namespace

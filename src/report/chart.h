@@ -15,7 +15,7 @@ namespace halftone::report {
 struct Curve {
   std::string label;          // empty: not in the legend
   std::vector<Point> points;  // a value that is not finite (or not positive on a log axis) leaves a gap
-  int colour = 0;             // of the page's palette
+  int colour = 0;             // of the page's palette; beyond its end, the same colours with other dashes
   bool faint = false;         // thin and pale: raw data behind a smoothed curve
   bool stairs = false;        // holds its value until the next point
   bool dots = false;          // a dot at every point

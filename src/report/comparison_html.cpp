@@ -61,17 +61,16 @@ std::string head(const Comparison& comparison, const std::vector<SeriesSummary>&
 
 std::string table(const std::vector<SeriesSummary>& all) {
   Table table{
-      .head = {"Recipe", capitalised(score_name(all[0].measure)), "Range", "Against first", "Time",
+      .head = {"Recipe", capitalised(score_name(all[0].measure)), "Against first", "Time",
                capitalised(all[0].measure.unit) + "/s", "Tensors", "Process", "Skips a run", "Finished"},
-      .numeric = {false, true, true, true, true, true, true, true, true, true},
+      .numeric = {false, true, true, true, true, true, true, true, true},
       .rows = {}};
   for (const SeriesSummary& series : all) {
     const bool any = series.score.count > 0;
-    table.rows.push_back({series.recipe, score_text(series), range_text(series),
-                          &series == &all[0] ? "–" : delta_text(series),
-                          any ? duration(series.seconds.mean) : "–",
-                          any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
-                          mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+    table.rows.push_back({series.recipe, score_text(series), &series == &all[0] ? "–" : delta_text(series),
+                          time_text(series), any ? decimals(series.per_second.mean, 0) : "–",
+                          memory_text(series.peak_memory), memory_text(series.peak_resident),
+                          decimals(series.skips, series.runs > 1 ? 1 : 0),
                           fmt::format("{} of {}", series.finished, series.runs)});
   }
   return to_html(table) +
@@ -88,7 +87,7 @@ std::string table(const std::vector<SeriesSummary>& all) {
 // Axes for what is known of every evaluation.
 Chart over_evaluations(const train::Measure& measure, std::string title, std::string y_label) {
   return {.title = std::move(title),
-          .x_label = measure.is_text() ? "step" : "epoch",
+          .x_label = evaluation_unit(measure),
           .y_label = std::move(y_label),
           .y_style = measure.is_text() ? TickStyle::number : TickStyle::percent};
 }

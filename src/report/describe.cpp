@@ -1,15 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/describe.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <variant>
 
 #include "halftone/amp.h"
 #include "report/words.h"
+#include "train/config.h"
 
 namespace halftone::report {
 namespace {
 
 std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+// How a page calls a field of the configuration, and what 0, or nothing, stands for. A field that is not here
+// is called by its name.
+struct FieldWords {
+  std::string_view field, label, zero;
+};
+constexpr FieldWords kFieldWords[] = {
+    {"accumulate", "Pieces of a batch", ""},
+    {"lr", "Learning rate", "the default of the optimizer"},
+    {"clip_norm", "Gradient norm clipped at", "not clipped"},
+    {"loss_weight", "Loss multiplied by", ""},
+    {"limit", "Training examples", "all"},
+    {"threads", "Threads", "all cores"},
+    {"save_every", "Steps between state files", ""},
+    {"scaler", "Loss scale policy", ""},
+    {"init_scale", "First loss scale", ""},
+    {"growth_interval", "Clean steps until it grows", ""},
+    {"data", "Data", "Debian's"},
+    {"out", "Results", "not written"},
+    {"evaluate_every", "Steps between evaluations", ""},
+    {"kv_heads", "Heads of keys and values", "as many"},
+    {"checkpoint", "Activation checkpointing", ""},
+    {"sample_every", "Steps between samples", "none"},
+    {"prompt", "Prompt of samples", "a new line"},
+};
+
+const FieldWords* words_of(std::string_view field) {
+  const auto found = std::find_if(std::begin(kFieldWords), std::end(kFieldWords),
+                                  [&](const FieldWords& words) { return words.field == field; });
+  return found == std::end(kFieldWords) ? nullptr : found;
+}
+
+std::string label_of(std::string_view field) {
+  if (const FieldWords* words = words_of(field)) return std::string(words->label);
+  std::string label(field);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return capitalised(label);
+}
+
+std::string value_of(const train::Field& field, const train::Config& config) {
+  const std::string text = train::to_string(field, config);
+  const FieldWords* words = words_of(field.name);
+  if (words != nullptr && !words->zero.empty() && (text == "0" || text.empty()))
+    return std::string(words->zero);
+  if (field.name == "init_scale") return scale_text(config.init_scale);
+  if (field.name == "limit") return count(config.limit);
+  const auto* number = std::get_if<int train::Config::*>(&field.member);
+  return number == nullptr ? text : count(config.*(*number));
+}
 
 std::string rate(double gflops) { return gflops > 0 ? decimals(gflops, 0) + " GFLOP/s" : "not measured"; }
 
@@ -45,33 +98,16 @@ Pairs machine_pairs(const train::RunRecord& record) {
           {"Started", or_unknown(record.started)}};
 }
 
-std::string learning_rate(const train::Config& config) {
-  return config.lr == 0 ? "the default of " + config.optimizer : fmt::format("{:g}", config.lr);
-}
-
 Pairs configuration_pairs(const train::Config& config) {
-  return {
-      {"Task", config.task},
-      {"Model", config.model},
-      {"Recipe", config.recipe},
-      {"Optimizer", config.optimizer},
-      {"Learning rate", learning_rate(config)},
-      {"Weight decay", fmt::format("{:g}", config.weight_decay)},
-      {"Gradient norm clipped at",
-       config.clip_norm == 0 ? "not clipped" : fmt::format("{:g}", config.clip_norm)},
-      {"Loss multiplied by", fmt::format("{:g}", config.loss_weight)},
-      {config.task == "text" ? "Steps" : "Epochs",
-       count(config.task == "text" ? config.steps : config.epochs)},
-      {"Batch", count(config.batch)},
-      {config.task == "text" ? "Context" : "Training images", config.task == "text" ? count(config.context)
-                                                              : config.limit == 0   ? "all"
-                                                                                    : count(config.limit)},
-      {"Seed", fmt::format("{}", config.seed)},
-      {"Loss scale policy", config.scaler},
-      {"First loss scale", scale_text(train::scaler_options(config).init_scale)},
-      {"Clean steps until it grows", count(train::scaler_options(config).growth_interval)},
-      {"Data", config.data.empty() ? "Debian's" : config.data.string()},
-      {"Results", config.out.empty() ? "not written" : config.out.string()}};
+  train::Config shown = config;
+  const amp::ScalerOptions scaler = train::scaler_options(config);
+  shown.init_scale = scaler.init_scale;
+  shown.growth_interval = scaler.growth_interval;
+  Pairs pairs;
+  for (const train::Field& field : train::config_fields())
+    if ((field.task.empty() || field.task == config.task) && field.name != "resume")
+      pairs.emplace_back(label_of(field.name), value_of(field, shown));
+  return pairs;
 }
 
 Pairs recipe_pairs(const std::string& recipe) {

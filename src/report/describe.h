@@ -14,11 +14,10 @@ namespace halftone::report {
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 Pairs machine_pairs(const train::RunRecord& record);
+// What is needed to repeat a run: every field that means something for its task.
 Pairs configuration_pairs(const train::Config& config);
 Pairs recipe_pairs(const std::string& recipe);
 std::string master_words(amp::MasterWeights master);  // what updates are applied to
 Pairs memory_pairs(const train::RunRecord& record);
-// Optimizer default (0) is said as such.
-std::string learning_rate(const train::Config& config);
 
 }  // namespace halftone::report

@@ -28,8 +28,6 @@ struct Row {
   int colour;
 };
 
-std::string percent_place(double place) { return fmt::format("{:.2f}%", 100 * std::clamp(place, 0.0, 1.0)); }
-
 std::string number(double value) {
   return value >= 1000 && value < 1e6 ? count(std::llround(value)) : fmt::format("{:.3g}", value);
 }

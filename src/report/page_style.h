@@ -52,7 +52,7 @@ sup{font-size:.75em;line-height:0}
 .base{stroke:var(--soft);stroke-width:1;opacity:.6}
 .curve{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round;vector-effect:non-scaling-stroke}
 .faint{stroke-width:1;opacity:.38}
-.dash{stroke-dasharray:6 4;stroke-linecap:butt}
+.dash{stroke-dasharray:6 4;stroke-linecap:butt}.dots{stroke-dasharray:2 3;stroke-linecap:butt}
 .mark{stroke:var(--warn);stroke-width:1;opacity:.4}
 .cross{stroke:var(--warn);stroke-width:1.75;stroke-linecap:round}
 .dot{stroke:var(--card);stroke-width:1.5}

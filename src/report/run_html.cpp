@@ -30,7 +30,7 @@ std::string headline(const train::RunRecord& record) {
   const std::string recipe = record.config.recipe;
   if (!record.failure.empty()) return "The training in " + recipe + " failed";
   if (record.epochs.empty())
-    return (record.finished ? "Trained in " : "Stopped before the first epoch ended, in ") + recipe;
+    return (record.finished ? "Trained in " : "Stopped before the first evaluation, in ") + recipe;
   if (record.measure.is_text())
     return fmt::format("{} bits per byte, trained in {} in {}", score_text(record.measure, record.score()),
                        recipe, duration(record.seconds));
@@ -138,24 +138,27 @@ std::string scale_section(const train::RunRecord& record) {
   return out;
 }
 
-std::string epochs_section(const train::RunRecord& record) {
-  if (record.epochs.empty()) return "<p>No epoch ended, so nothing was evaluated.</p>\n";
-  Curve accuracy{.label = "", .points = {}, .colour = 1, .dots = true};
-  Table table{.head = {"Epoch", "Training loss", "Test loss", capitalised(score_name(record.measure)),
-                       "Training time", capitalised(record.measure.unit) + "/s"},
-              .numeric = {true, true, true, true, true, true},
-              .rows = {}};
+std::string evaluations_section(const train::RunRecord& record) {
+  if (record.epochs.empty()) return "<p>Nothing was evaluated yet.</p>\n";
+  const std::string unit = evaluation_unit(record.measure);
+  Curve score{.label = "", .points = {}, .colour = 1, .dots = true};
+  Table table{
+      .head = {capitalised(unit), "Training loss", "Test loss", capitalised(score_name(record.measure)),
+               "Training time", capitalised(record.measure.unit) + "/s"},
+      .numeric = {true, true, true, true, true, true},
+      .rows = {}};
   for (const train::EpochRecord& epoch : record.epochs) {
-    accuracy.points.push_back({static_cast<double>(epoch.epoch), score_of(record.measure, epoch)});
-    table.rows.push_back({count(epoch.epoch), decimals(epoch.train_loss, 4), decimals(epoch.test_loss, 4),
+    const std::int64_t at = evaluated_at(record, score.points.size());
+    score.points.push_back({static_cast<double>(at), score_of(record.measure, epoch)});
+    table.rows.push_back({count(at), decimals(epoch.train_loss, 4), decimals(epoch.test_loss, 4),
                           score_text(record.measure, score_of(record.measure, epoch)),
                           duration(epoch.seconds), decimals(epoch.per_second, 0)});
   }
-  Chart chart{.title = capitalised(score_name(record.measure)) + " after every epoch",
-              .x_label = "epoch",
+  Chart chart{.title = capitalised(score_name(record.measure)) + " of every evaluation",
+              .x_label = unit,
               .y_label = record.measure.is_text() ? "bits per byte" : "test images classified right"};
   if (!record.measure.is_text()) chart.y_style = TickStyle::percent;
-  chart.curves = {std::move(accuracy)};
+  chart.curves = {std::move(score)};
   return to_html(chart) + to_html(table);
 }
 
@@ -165,7 +168,7 @@ std::string to_html(const train::RunRecord& record) {
   std::string body = head(record);
   body += section("Loss", loss_chart(record));
   body += section("Loss scale", scale_section(record));
-  body += section(capitalised(score_name(record.measure)), epochs_section(record));
+  body += section(capitalised(score_name(record.measure)), evaluations_section(record));
   body += section("Recipe", facts(recipe_pairs(record.config.recipe)));
   body += section("Number formats", format_charts(formats_of({record.config.recipe})));
   body += section("Memory", facts(memory_pairs(record)));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/words.h"
 
 namespace halftone::report {
@@ -24,7 +26,9 @@ std::string score_digits(const train::Measure& measure, double score) {
 }
 
 std::string score_difference(const train::Measure& measure, double by) {
-  return measure.is_text() ? fmt::format("{:+.4f}", by) : fmt::format("{:+.2f}", 100 * by);
+  const std::string digits = score_digits(measure, by);
+  const bool positive = by > 0 && digits.find_first_of("123456789") != std::string::npos;
+  return positive ? "+" + digits : digits;
 }
 
 bool better_score(const train::Measure& measure, double a, double b) {
@@ -33,6 +37,14 @@ bool better_score(const train::Measure& measure, double a, double b) {
 
 double score_of(const train::Measure& measure, const train::EpochRecord& epoch) {
   return measure.is_text() ? measure.bits_per_byte(epoch.test_loss) : epoch.test_accuracy;
+}
+
+std::string evaluation_unit(const train::Measure& measure) { return measure.is_text() ? "step" : "epoch"; }
+
+std::int64_t evaluated_at(const train::RunRecord& record, std::size_t index) {
+  const std::int64_t number = static_cast<std::int64_t>(index) + 1;
+  if (!record.measure.is_text()) return number;
+  return std::min<std::int64_t>(number * record.config.evaluate_every, record.config.steps);
 }
 
 }  // namespace halftone::report

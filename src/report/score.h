@@ -18,4 +18,10 @@ bool better_score(const train::Measure& measure, double a, double b);
 // After one epoch: what score() of a record is at the end.
 double score_of(const train::Measure& measure, const train::EpochRecord& epoch);
 
+// When a run is evaluated: after every "epoch", or of text at a "step".
+std::string evaluation_unit(const train::Measure& measure);
+
+// The number of the epoch, or of the step, after which the evaluation `index`, counted from 0, was made.
+std::int64_t evaluated_at(const train::RunRecord& record, std::size_t index);
+
 }  // namespace halftone::report

@@ -23,11 +23,8 @@ std::vector<Point> loss_curve(const train::RunRecord& run) {
 // The score of every evaluation, one curve a run.
 std::vector<Point> score_curve(const train::RunRecord& run) {
   std::vector<Point> curve;
-  for (const train::EpochRecord& epoch : run.epochs) {
-    double at = static_cast<double>(curve.size() + 1);
-    if (run.measure.is_text()) at = std::min<double>(at * run.config.evaluate_every, run.config.steps);
-    curve.push_back({at, score_of(run.measure, epoch)});
-  }
+  for (const train::EpochRecord& epoch : run.epochs)
+    curve.push_back({static_cast<double>(evaluated_at(run, curve.size())), score_of(run.measure, epoch)});
   return curve;
 }
 
@@ -106,7 +103,7 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison) {
       ++summary.finished;
       summary.scores.push_back(run.score());
       losses.push_back(run.epochs.back().test_loss);
-      seconds.push_back(run.seconds);
+      if (run.seconds > 0) seconds.push_back(run.seconds);
       speeds.push_back(per_second(run));
     }
     if (summary.runs > 0) summary.skips /= summary.runs;
@@ -128,11 +125,11 @@ std::string score_text(const SeriesSummary& series) {
   return series.score.count == 1 ? mean : mean + " ± " + score_digits(series.measure, series.score.deviation);
 }
 
-std::string range_text(const SeriesSummary& series) {
-  if (series.score.count == 0) return "–";
-  return score_digits(series.measure, series.score.low) + " to " +
-         score_digits(series.measure, series.score.high);
+std::string time_text(const SeriesSummary& series) {
+  return series.seconds.count > 0 ? duration(series.seconds.mean) : "–";
 }
+
+std::string memory_text(std::int64_t bytes) { return bytes > 0 ? mebibytes(bytes) : "–"; }
 
 std::string delta_text(const SeriesSummary& series) {
   const Summary& by = series.against_first;

@@ -35,8 +35,9 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison);
 
 // "91.42 % ± 0.11" (points), "91.42 %" for one run, "–" for none; of text "1.8732 ± 0.0012" bits per byte.
 std::string score_text(const SeriesSummary& series);
-// "91.31 to 91.52", "–" for none.
-std::string range_text(const SeriesSummary& series);
+// Mean time and largest memory; "–" where they are not known: state files of older versions lack them.
+std::string time_text(const SeriesSummary& series);
+std::string memory_text(std::int64_t bytes);
 // Difference (accuracy: in points) from the first recipe, seed by seed: "+0.04 ± 0.11" (mean and deviation),
 // "+0.04" for one seed, "–" where no seed has both.
 std::string delta_text(const SeriesSummary& series);

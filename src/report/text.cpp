@@ -16,7 +16,7 @@ namespace {
 std::string line(const char* name, const std::string& text) { return fmt::format("{:<10}{}\n", name, text); }
 
 std::string result(const train::RunRecord& record) {
-  if (record.epochs.empty()) return "not evaluated yet: no epoch ended";
+  if (record.epochs.empty()) return "not evaluated yet";
   if (record.measure.is_text())
     return fmt::format("{} bits per byte of the validation text (loss {} per token)",
                        score_text(record.measure, record.score()),
@@ -72,16 +72,17 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
   out += line(
       "Speed",
       (speed > 0 ? decimals(speed, 0) + " " + record.measure.unit + "/s in training" + roofline_words(record)
-                 : std::string("not measured: no epoch ended")) +
+                 : std::string("not measured before the first evaluation")) +
           fmt::format(", {} of {}", plural(record.machine.threads, "thread"),
                       record.machine.processor.empty() ? "this machine" : record.machine.processor));
   out += line("Memory", fmt::format("{} in tensors at the peak, {} for the whole process",
                                     mebibytes(record.peak_memory), mebibytes(record.peak_resident)));
   const amp::Recipe* recipe = amp::find_recipe_if(config.recipe);
   if (recipe == nullptr || recipe->scaling != amp::LossScaling::none)
-    out += line("Scale",
-                (record.steps.empty() ? "none yet" : scale_text(record.steps.back().scale) + " at the end") +
-                    std::string(": the loss is multiplied by it so that small gradients do not vanish"));
+    out += line(
+        "Scale",
+        (record.steps.empty() ? "none yet" : scale_text(record.steps.back().scale) + " at the last step") +
+            std::string(": the loss is multiplied by it so that small gradients do not vanish"));
   out += line("Skipped", plural(skip_count(record), "step") + "; " + skip_words(record));
   out += line("Report", html.empty() ? "not written" : html.string() + " (open it in a browser)");
   return out;
@@ -89,21 +90,25 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
 
 std::string to_text(const Comparison& comparison) {
   const std::vector<SeriesSummary> all = summarise(comparison);
-  const train::Measure measure = all.empty() ? train::Measure() : all[0].measure;
+  const auto any_run = [](const SeriesSummary& series) { return series.runs > 0; };
+  const auto first = std::find_if(all.begin(), all.end(), any_run);
+  std::string failures;
+  for (const SeriesSummary& series : all)
+    if (!series.failure.empty()) failures += fmt::format("{} failed: {}\n", series.recipe, series.failure);
+  if (first == all.end()) return "no run was finished\n" + failures;
+  const train::Measure& measure = first->measure;
   std::vector<std::vector<std::string>> rows = {{"recipe", measure.is_text() ? "bits/byte" : "accuracy",
                                                  "min", "max", "vs first", "time", measure.unit + "/s",
                                                  "tensors", "process", "skips", "finished"}};
-  std::string failures;
   for (const SeriesSummary& series : all) {
     const bool any = series.score.count > 0;
     rows.push_back({series.recipe, score_text(series),
                     any ? score_digits(series.measure, series.score.low) : "–",
                     any ? score_digits(series.measure, series.score.high) : "–",
-                    &series == &all[0] ? "–" : delta_text(series), any ? duration(series.seconds.mean) : "–",
-                    any ? decimals(series.per_second.mean, 0) : "–", mebibytes(series.peak_memory),
-                    mebibytes(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
+                    &series == &all[0] ? "–" : delta_text(series), time_text(series),
+                    any ? decimals(series.per_second.mean, 0) : "–", memory_text(series.peak_memory),
+                    memory_text(series.peak_resident), decimals(series.skips, series.runs > 1 ? 1 : 0),
                     fmt::format("{}/{}", series.finished, series.runs)});
-    if (!series.failure.empty()) failures += fmt::format("{} failed: {}\n", series.recipe, series.failure);
   }
   return aligned(rows) + failures;
 }

@@ -98,6 +98,8 @@ std::string skip_words(const train::RunRecord& record) {
            "rate "
            "or "
            "another recipe helps";
+  if (skips == steps)
+    return "all there were, so nothing was trained: a longer run or a lower --init-scale helps";
   if (early > 0)
     return "this is normal: the scale starts high and is halved until gradients fit; a skipped step changes "
            "nothing";

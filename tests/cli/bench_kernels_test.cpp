@@ -22,6 +22,7 @@ TEST(BenchKernels, TextPageAndJsonHaveTheSameRows) {
 TEST(BenchKernels, WhatIsNotUnderstoodIsAUsageError) {
   expect_usage_error("bench kernels --formats float17", "float17");
   expect_usage_error("bench kernels --formats int32", "int32");
+  expect_usage_error("bench kernels --formats float16,float32,float16", "float16 is there twice");
   expect_usage_error("bench kernels --only fft", "no kernel");
   expect_usage_error("bench kernels --seconds -1", "--seconds");
 }

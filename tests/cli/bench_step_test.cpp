@@ -10,6 +10,7 @@ namespace {
 TEST(BenchStep, WhatIsNotUnderstoodIsAUsageError) {
   expect_usage_error("bench step --model transformer", "--model");
   expect_usage_error("bench step --recipes float32,nonsense", "nonsense");
+  expect_usage_error("bench step --recipes float32,bfloat16,float32", "float32 is there twice");
   expect_usage_error("bench step --optimizer adagrad", "--optimizer");
   expect_usage_error("bench step --repetitions 0", "--repetitions");
   expect_usage_error("bench step --batch -1", "--batch");

@@ -34,7 +34,30 @@ TEST(Bench, ThreadsAreThoseAskedFor) {
 TEST(Bench, AFileThatCannotBeWrittenIsAnError) {
   const CommandResult result = run_command("bench ops --size 1 --seconds 0 --json /nowhere/at/all.json");
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.output.find("/nowhere/at/all.json"), std::string::npos) << result.output;
+  EXPECT_EQ(result.output.rfind("halftone: [/nowhere/at/all.json] ", 0), 0U) << result.output;
+}
+
+TEST(Bench, FilesAreTriedBeforeAnythingIsMeasured) {
+  std::string name = std::filesystem::temp_directory_path() / "halftone-bench-XXXXXX";
+  const std::filesystem::path folder = mkdtemp(name.data());
+  const std::string good = (folder / "good.json").string();
+  for (const char* bench : {"ops --size 1 --seconds 0", "kernels --only rms_norm --seconds 0", "step"}) {
+    const CommandResult result =
+        run_command(std::string("bench ") + bench + " --json " + good + " --html /nowhere/page.html");
+    EXPECT_EQ(result.code, 1) << bench;
+    EXPECT_EQ(lines_of(result.output).size(), 1U) << result.output;  // the message, and no table
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  expect_usage_error("bench ops --json " + good + " --html " + (folder / "." / "good.json").string(),
+                     "two outputs");
+  expect_usage_error("bench step --json " + good + " --trace " + good, "two outputs");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Bench, WhatIsNoTimeIsAUsageError) {
+  for (const char* bench : {"step", "kernels", "ops"})
+    for (const char* seconds : {"nan", "-1", "inf", "soon"})
+      expect_usage_error(std::string("bench ") + bench + " --seconds " + seconds, "--seconds");
 }
 
 }  // namespace

@@ -46,8 +46,9 @@ TEST_F(Compare, ARunOfAComparisonHasTheBitsOfTheSameTraining) {
 TEST_F(Compare, ARecipeThatDivergesIsReportedAndTheOthersGoOn) {
   const Streams result = run_apart(
       tiny_compare("--epochs 4 --optimizer sgd --lr 1000 --recipes float16,bfloat16 --seeds 1 --out c"));
-  ASSERT_EQ(result.code, 0) << result.error;
+  ASSERT_EQ(result.code, 1) << result.error;
   EXPECT_NE(result.output.find("float16 failed: seed 1: "), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("c/compare.html"), std::string::npos) << result.output;
   EXPECT_NE(result.error.find("bfloat16 seed 1: "), std::string::npos) << result.error;
   const nlohmann::json comparison = json("c/compare.json");
   EXPECT_EQ(comparison["series"][0]["runs_finished"], 0);

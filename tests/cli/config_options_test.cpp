@@ -16,9 +16,56 @@ TEST_F(ConfigOptions, EveryFieldOfTheConfigurationIsAnOptionWithHelp) {
     std::replace(name.begin(), name.end(), '_', '-');
     const std::size_t at = help.find(name + (field.name == "data" ? "," : " "));
     ASSERT_NE(at, std::string::npos) << name;
-    const std::size_t text = help.find_first_not_of(" ", at + 30);
-    EXPECT_TRUE(text != std::string::npos && std::isalnum(static_cast<unsigned char>(help[text]))) << name;
+    // The text stands in column 30, of the next line where name and default are longer.
+    std::string row = help.substr(at + 1, help.find("\n  -", at + 1) - at - 1);
+    if (const std::size_t next = row.find("\n" + std::string(30, ' ')); next != row.npos)
+      row = row.substr(next + 1);
+    EXPECT_TRUE(row.size() > 30 && std::isalnum(static_cast<unsigned char>(row[30]))) << row;
   }
+}
+
+TEST_F(ConfigOptions, HelpSaysWhatTheDefaultOfATaskIsWhereItDiffers) {
+  const std::string help = run_command("train --help").output;
+  for (const char* option : {"--model TEXT=cnn (text: gpt2)", "--recipe TEXT=float16 (text: bfloat16)",
+                             "--batch INT=128 (text: 8) ", "--weight-decay FLOAT=0.0005 (text: 0.1)",
+                             "--clip-norm FLOAT=0 (text: 1)", "--epochs INT=3 "})
+    EXPECT_NE(help.find(option), std::string::npos) << option << "\n" << help;
+}
+
+TEST_F(ConfigOptions, WhatIsPrintedToContinueIsUnderstood) {
+  std::ofstream text("text.txt");
+  for (int i = 0; i < 400; ++i) text << "the cat sat on the mat.\n";
+  text.close();
+  const std::vector<std::string> run = {"train",
+                                        "text",
+                                        "--file",
+                                        "text.txt",
+                                        "--checkpoint",
+                                        "--prompt",
+                                        "two words",
+                                        "--steps",
+                                        "1000",
+                                        "--width",
+                                        "16",
+                                        "--layers",
+                                        "1",
+                                        "--heads",
+                                        "2",
+                                        "--context",
+                                        "8",
+                                        "--evaluate-every",
+                                        "20",
+                                        "--threads",
+                                        "1"};
+  EXPECT_EQ(stopped_when(run, "step 20 of"), 1);
+  const std::string error = read_file("stderr.txt"), start = "To continue:\n  halftone ";
+  const std::size_t at = error.find(start);
+  ASSERT_NE(at, std::string::npos) << error;
+  std::string line = error.substr(at + start.size());
+  line = line.substr(0, line.find('\n'));
+  EXPECT_NE(line.find(" --checkpoint --prompt 'two words' "), std::string::npos) << line;
+  const CommandResult resumed = run_command(line);
+  EXPECT_EQ(resumed.code, 0) << line << "\n" << resumed.output;
 }
 
 TEST_F(ConfigOptions, AFileIsReadAndWhatIsTypedWins) {

@@ -79,7 +79,7 @@ TEST(ConvertCommand, RefusesWhatItCanNotDo) {
       {"w.npy --to mxfp4 --overflow to_special", "the elements of blocks saturate", 2},
       {"w.npy --to mxfp4 --subnormals flush", "keep subnormals", 2},
       {"w.npy --to float16 --rounding up", "nearest_even,nearest_away", 2},
-      {"w.npy --to float16 --seed -1", "--seed", 2},
+      {"w.npy --to float16 --seed -1", "--seed: -1; expected 0 to 9223372036854775807", 2},
       {"w.npy --to float16 -o w.npy", "is the file that is being read", 2},
       {"w.npy --to float16 -o none/w.npy", "none/w.npy", 1},
       {"w.npy --to float16 more", "more", 2},

@@ -27,6 +27,14 @@ TEST_F(Explain, AsJsonWithShortOperands) {
   EXPECT_EQ(layers, 3);
 }
 
+TEST_F(Explain, AShortTextNeedsAShortContext) {
+  std::ofstream("short.txt") << std::string(400, 'a');
+  const CommandResult refused = run_command("explain text --file short.txt");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.output.find("--context"), std::string::npos) << refused.output;
+  EXPECT_EQ(run_command("explain text --file short.txt --context 8").code, 0);
+}
+
 TEST_F(Explain, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(run_command("explain fashion-mnist --recipe float17").code, 2);
   EXPECT_EQ(run_command("explain fashion-mnist --epochs 3").code, 2);

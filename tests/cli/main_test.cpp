@@ -46,6 +46,13 @@ TEST_F(Main, WhatIsNotUnderstoodExitsWithTwoAndSaysWhereHelpIs) {
   }
 }
 
+TEST_F(Main, HelpIsThatOfTheCommandThatWasNotUnderstood) {
+  EXPECT_NE(run_command("--bogus").output.find("Try 'halftone --help'."), std::string::npos);
+  EXPECT_NE(run_command("train --bogus").output.find("Try 'halftone train --help'."), std::string::npos);
+  EXPECT_NE(run_command("bench step --bogus").output.find("Try 'halftone bench step --help'."),
+            std::string::npos);
+}
+
 TEST_F(Main, WhatFailsExitsWithOneAndOneLine) {
   const Streams result = run_apart(tiny() + "--data nowhere");
   EXPECT_EQ(result.code, 1);

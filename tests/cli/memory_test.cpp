@@ -53,7 +53,8 @@ TEST_F(Memory, TheTableHasTheSameNumbers) {
 }
 
 TEST_F(Memory, WhatIsNotUnderstoodIsAUsageError) {
-  for (const char* arguments : {"--recipe nonsense", "--model rnn", "--optimizer adagrad"})
+  for (const char* arguments :
+       {"--recipe nonsense", "--recipe float32,float32", "--model rnn", "--optimizer adagrad"})
     EXPECT_EQ(run_command(std::string("memory ") + arguments).code, 2) << arguments;
   const Streams refused = run_apart("memory --consume-gradients --recipe float16");
   EXPECT_EQ(refused.code, 1);

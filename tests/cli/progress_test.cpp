@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cli/run_in_folder.h"
+#include "cli/terminal.h"
 
 namespace halftone {
 namespace {
@@ -23,8 +24,7 @@ TEST_F(Progress, AFileGetsOneLinePerEpochAndNoBar) {
 }
 
 TEST_F(Progress, ATerminalGetsABarThatIsClearedForTheEpochsLine) {
-  if (std::system("command -v script >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "the program `script` is not installed";
+  if (!has_script()) GTEST_SKIP() << "the program `script` is not installed";
   const std::string line = "TERM=xterm script -qec 'stty cols 110; " + std::string(HALFTONE_COMMAND) + " " +
                            tiny() + "' /dev/null >terminal.txt 2>&1 </dev/null";
   ASSERT_EQ(std::system(line.c_str()), 0);
@@ -36,6 +36,25 @@ TEST_F(Progress, ATerminalGetsABarThatIsClearedForTheEpochsLine) {
   for (const char* part : {"] ", " %  loss ", " images/s  scale ", " skips  ", " left"})
     EXPECT_NE(first.find(part), std::string::npos) << first;
   EXPECT_NE(shown.find("\r\033[Kepoch 1 of 1: test accuracy "), std::string::npos) << shown;
+}
+
+TEST_F(Progress, ASampleSendsNoControlCharactersToATerminal) {
+  if (!has_script()) GTEST_SKIP() << "the program `script` is not installed";
+  std::ofstream text("text.txt");
+  for (int i = 0; i < 400; ++i) text << "the cat sat on the mat.\n";
+  text.close();
+  // After one step all bytes are as good as equally likely.
+  const std::string arguments =
+      "train text --file text.txt --steps 1 --sample-every 1 --context 16 --width 16 --layers 1 --heads 2 "
+      "--threads 1 --out ";
+  const auto control = [](char c) {  // but those of the bar
+    return static_cast<unsigned char>(c) < ' ' &&
+           std::string_view("\n\t\r\033").find(c) == std::string_view::npos;
+  };
+  const std::string file = run_command(arguments + "a").output, terminal = on_terminal(100, arguments + "b");
+  EXPECT_GT(std::count_if(file.begin(), file.end(), control), 0);
+  EXPECT_EQ(std::count_if(terminal.begin(), terminal.end(), control), 0);
+  EXPECT_NE(terminal.find("step 1 writes: "), std::string::npos);
 }
 
 TEST_F(Progress, TheScaleThatMadeAStepOverflowIsInTheFailedRunsRecord) {

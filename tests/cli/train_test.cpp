@@ -43,6 +43,7 @@ TEST_F(Train, OptionsOutOfRangeAreUsageErrorsThatNameTheOption) {
                                      {"--recipe float17", "recipe"},
                                      {"--optimizer adagrad", "optimizer"},
                                      {"--init-scale 0.5", "init_scale"},
+                                     {"--accumulate 3", "accumulate"},
                                      {"--scaler jax", "scaler"}}) {
     const Streams result = run_apart(tiny(option));
     EXPECT_EQ(result.code, 2) << option;

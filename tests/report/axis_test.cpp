@@ -48,6 +48,15 @@ TEST(Axis, ALogarithmicAxisHasNoPlaceForZero) {
   EXPECT_GE(axis.ticks().size(), 3u);
 }
 
+TEST(Axis, PlacesAreInPercentAndLabelsStandAtThem) {
+  EXPECT_EQ(percent_place(0.25), "25.00%");
+  EXPECT_EQ(percent_place(-1e-17), "0.00%");
+  EXPECT_EQ(percent_place(1.5), "100.00%");
+  const std::string html = x_ticks(Axis(1, 3, AxisScale::linear, TickStyle::whole, false), "a < b");
+  EXPECT_NE(html.find("<span style=\"left:50.00%\">2</span>"), std::string::npos) << html;
+  EXPECT_NE(html.find("a &lt; b"), std::string::npos) << html;
+}
+
 TEST(Axis, EveryRangeGivesAFewTicksInsideTheAxis) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double ranges[][2] = {{0, 1},         {1, 1},        {0, 0},

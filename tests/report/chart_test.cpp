@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 
 #include "report/markup.h"
@@ -61,6 +62,21 @@ TEST(Chart, NamesAreEscaped) {
   chart.curves = {{.label = "<c>", .points = {{0, 1}}}};
   const std::string html = to_html(chart);
   for (const char* name : {"<t>", "<x>", "<y>", "<c>"}) EXPECT_EQ(html.find(name), std::string::npos) << name;
+}
+
+TEST(Chart, ManyCurvesAreToldApart) {
+  constexpr int kMany = 3 * kColours;
+  Chart chart{.title = "t", .x_label = "x", .y_label = "y"};
+  for (int i = 0; i < kMany; ++i)
+    chart.curves.push_back({.label = "curve " + std::to_string(i), .points = {{0, 0}, {1, 1}}, .colour = i});
+  chart.curves[1].dots = true;
+  const std::string html = to_html(chart);
+  std::set<std::string> looks;  // what a path says of itself before its shape
+  for (std::size_t at = html.find("<path class=\"curve"); at != html.npos;
+       at = html.find("<path class=\"curve", at + 1))
+    looks.insert(html.substr(at, html.find(" d=", at) - at));
+  EXPECT_EQ(looks.size(), static_cast<std::size_t>(kMany));
+  EXPECT_EQ(occurrences(html, "<title>curve 1: "), 2u);
 }
 
 TEST(DotPlot, ADotPerFiniteValueAndABarAtTheMean) {

@@ -18,8 +18,8 @@ std::string value(const Pairs& pairs, const std::string& name) {
 
 TEST(Describe, ZeroMeansTheDefaultAllOrNone) {
   const Pairs pairs = configuration_pairs(train::Config{});
-  EXPECT_EQ(value(pairs, "Learning rate"), "the default of adamw");
-  EXPECT_EQ(value(pairs, "Training images"), "all");
+  EXPECT_EQ(value(pairs, "Learning rate"), "the default of the optimizer");
+  EXPECT_EQ(value(pairs, "Training examples"), "all");
   EXPECT_EQ(value(pairs, "Gradient norm clipped at"), "not clipped");
   EXPECT_EQ(value(pairs, "Data"), "Debian's");
   EXPECT_EQ(value(pairs, "Results"), "not written");
@@ -27,7 +27,33 @@ TEST(Describe, ZeroMeansTheDefaultAllOrNone) {
   config.lr = 0.002;
   config.limit = 5000;
   EXPECT_EQ(value(configuration_pairs(config), "Learning rate"), "0.002");
-  EXPECT_EQ(value(configuration_pairs(config), "Training images"), "5,000");
+  EXPECT_EQ(value(configuration_pairs(config), "Training examples"), "5,000");
+}
+
+TEST(Describe, TheConfigurationHasWhatARunOfItsTaskCanBeRepeatedWith) {
+  train::Config config;
+  config.task = "text";
+  config.model = "llama";
+  config.width = 96;
+  config.kv_heads = 3;
+  config.accumulate = 4;
+  config.tokenizer = "bpe";
+  config.dropout = 0.25;
+  const Pairs text = configuration_pairs(config);
+  EXPECT_EQ(value(text, "Width"), "96");
+  EXPECT_EQ(value(text, "Layers"), "6");
+  EXPECT_EQ(value(text, "Heads of keys and values"), "3");
+  EXPECT_EQ(value(text, "Pieces of a batch"), "4");
+  EXPECT_EQ(value(text, "Tokenizer"), "bpe");
+  EXPECT_EQ(value(text, "Vocabulary"), "4,096");
+  EXPECT_EQ(value(text, "Dropout"), "0.25");
+  EXPECT_EQ(value(text, "Steps"), "2,000");
+  EXPECT_EQ(value(text, "Steps between evaluations"), "250");
+  EXPECT_EQ(value(text, "First loss scale"), "65,536");  // of the policy pytorch
+  EXPECT_EQ(value(text, "Epochs"), "missing");
+  const Pairs images = configuration_pairs(train::Config{});
+  EXPECT_EQ(value(images, "Epochs"), "3");
+  EXPECT_EQ(value(images, "Width"), "missing");
 }
 
 TEST(Describe, TheMachineIsNamedAndWhatIsUnknownIsSaid) {

@@ -35,6 +35,7 @@ TEST(Score, OfAClassifierIsAPercentageAndMoreIsBetter) {
   EXPECT_EQ(score_text(images, 0.91416), "91.42 %");
   EXPECT_EQ(score_digits(images, 0.91416), "91.42");
   EXPECT_EQ(score_difference(images, -0.0012), "-0.12");
+  EXPECT_EQ(score_difference(images, 0.0004), "+0.04");
   EXPECT_TRUE(better_score(images, 0.92, 0.91));
 }
 
@@ -44,6 +45,9 @@ TEST(Score, OfTextIsBitsPerByteAndLessIsBetter) {
   EXPECT_EQ(score_key(text), "bits_per_byte");
   EXPECT_EQ(score_text(text, 1.87318), "1.8732");
   EXPECT_EQ(score_difference(text, 0.00312), "+0.0031");
+  EXPECT_EQ(score_difference(text, -0.00312), "-0.0031");
+  EXPECT_EQ(score_difference(text, -0.00001), "0.0000");
+  EXPECT_EQ(score_difference(text, 0.00001), "0.0000");
   EXPECT_TRUE(better_score(text, 1.8, 1.9));
 }
 
@@ -67,6 +71,23 @@ TEST(Score, PagesAndTextsOfARunOnTextSpeakOfBitsAndTokens) {
   const std::string json = to_json(record);
   EXPECT_NE(json.find("\"bits_per_byte\""), std::string::npos);
   EXPECT_NE(json.find("\"tokens_per_second\""), std::string::npos);
+}
+
+TEST(Score, TextIsEvaluatedAtStepsAndTheLastEvaluationAtTheEnd) {
+  train::RunRecord record = text_record();
+  record.config.evaluate_every = 120;  // 120, 240 and, as the run is of 300 steps, 300
+  EXPECT_EQ(evaluation_unit(record.measure), "step");
+  EXPECT_EQ(evaluated_at(record, 0), 120);
+  EXPECT_EQ(evaluated_at(record, 2), 300);
+  const std::string html = to_html(record);
+  EXPECT_EQ(html.find("poch"), std::string::npos);
+  EXPECT_TRUE(shows(html, "<th scope=\"col\" class=\"n\">Step</th>"));
+  EXPECT_TRUE(shows(html, "<td class=\"n\">240</td>"));
+
+  const train::RunRecord images = sample_record();
+  EXPECT_EQ(evaluation_unit(images.measure), "epoch");
+  EXPECT_EQ(evaluated_at(images, 2), 3);
+  EXPECT_TRUE(shows(to_html(images), "<th scope=\"col\" class=\"n\">Epoch</th>"));
 }
 
 TEST(Score, AComparisonOfRunsOnTextPutsTheirCurvesSideBySide) {

@@ -50,7 +50,7 @@ TEST(Statistics, FailedRunsAreCountedButEnterNoMean) {
 TEST(Statistics, AccuracyIsSaidWithItsSpreadAndItsDifference) {
   const std::vector<SeriesSummary> all = summarise(two_recipes());
   EXPECT_EQ(score_text(all[0]), "90.62 % ± 0.10");  // 90.52, 90.62, 90.72
-  EXPECT_EQ(delta_text(all[1]), "+0.00 ± 0.00");
+  EXPECT_EQ(delta_text(all[1]), "0.00 ± 0.00");
   const SeriesSummary nothing{.recipe = "x", .failure = ""};
   EXPECT_EQ(score_text(nothing), "–");
   EXPECT_EQ(delta_text(nothing), "–");

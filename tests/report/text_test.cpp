@@ -25,7 +25,7 @@ TEST(RunText, TenLinesSayWhatHappened) {
   EXPECT_EQ(text[4], "Time      2 min 52 s, evaluation included");
   EXPECT_EQ(text[5], "Speed     1,200 images/s in training, 2 threads of Some Processor");
   EXPECT_EQ(text[6], "Memory    212 MiB in tensors at the peak, 480 MiB for the whole process");
-  EXPECT_EQ(text[7].rfind("Scale     16,384 at the end", 0), 0u) << text[7];
+  EXPECT_EQ(text[7].rfind("Scale     16,384 at the last step", 0), 0u) << text[7];
   EXPECT_EQ(text[8].rfind("Skipped   3 steps; this is normal", 0), 0u) << text[8];
   EXPECT_EQ(text[9], "Report    runs/x/report.html (open it in a browser)");
 }
@@ -56,6 +56,30 @@ TEST(ComparisonText, ColumnsAreAligned) {
   EXPECT_NE(text[1].find("90.57 % ± 0.07"), std::string::npos);
   EXPECT_EQ(text[1].substr(text[1].size() - 3), "2/2");
   EXPECT_EQ(text[3], "float16_no_master failed: seed 1: the loss is NaN");
+}
+
+TEST(ComparisonText, WithoutARunThereIsNoTable) {
+  Comparison comparison;
+  comparison.series.push_back({"float32", {}, ""});
+  EXPECT_EQ(to_text(comparison), "no run was finished\n");
+  comparison.series[0].failure = "seed 1: no memory";
+  EXPECT_EQ(to_text(comparison), "no run was finished\nfloat32 failed: seed 1: no memory\n");
+}
+
+TEST(ComparisonText, WhatAnOlderStateFileLacksIsADash) {
+  Comparison comparison;
+  comparison.series.push_back({"float32", {sample_record(20, 1, "float32")}, ""});
+  train::RunRecord& run = comparison.series[0].runs[0];
+  run.seconds = 0;
+  run.peak_memory = run.peak_resident = 0;
+  for (const std::string& shown : {to_text(comparison), to_html(comparison)}) {
+    EXPECT_EQ(shown.find("0.00 s"), std::string::npos) << shown;
+    EXPECT_EQ(shown.find("0.0 MiB"), std::string::npos) << shown;
+  }
+  const std::string row = lines(to_text(comparison))[1];
+  std::size_t dashes = 0;
+  for (std::size_t at = row.find("–"); at != row.npos; at = row.find("–", at + 1)) ++dashes;
+  EXPECT_EQ(dashes, 4u) << row;  // against the first (itself), time and two memories
 }
 
 TEST(RunText, ARecipeWithoutALossScaleShowsNone) {

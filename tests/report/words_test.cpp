@@ -61,6 +61,14 @@ TEST(Words, EarlySkipsAreCalledNormalAndManyAreNot) {
   EXPECT_EQ(skip_words(record).find("normal"), std::string::npos);
 }
 
+TEST(Words, SkippingEveryStepIsNotCalledNormal) {
+  train::RunRecord record = sample_record(4);
+  for (train::StepRecord& step : record.steps) step.applied = false;
+  EXPECT_EQ(skip_count(record), 4);
+  EXPECT_EQ(skip_words(record).find("normal"), std::string::npos);
+  EXPECT_NE(skip_words(record).find("nothing was trained"), std::string::npos);
+}
+
 TEST(Words, ARecipeIsDescribedFromItsRow) {
   EXPECT_EQ(recipe_words("float16_master"),
             "matmuls in float16, weights in float16 with a float32 master copy, dynamic loss scale");
