@@ -12,6 +12,7 @@
 #include "halftone/profile.h"
 #include "halftone/random.h"
 #include "halftone/rounding.h"
+#include "op/memory_order.h"
 
 namespace halftone::amp {
 namespace {
@@ -84,7 +85,7 @@ class BlockQuantizer final : public Quantizer {
 
   Tensor quantize(const Tensor& given, OperandRole role, Along along, std::string_view) const override {
     const profile::Scope scope("round operand", profile::Class::cast);
-    const Tensor x = contiguous(given);
+    const Tensor x = contiguous(*thread_state().backend, given);
     const BlockFormat& format = role == OperandRole::gradient ? gradient_ : forward_;
     Tensor result(x.shape(), carrier(format));
     if (x.count() == 0) return result;

@@ -22,13 +22,6 @@ DType carrier(const BlockFormat& format) {
   return carrier(format.element.format().precision() + of_scale);
 }
 
-Tensor contiguous(const Tensor& x) {
-  if (x.is_contiguous()) return x;
-  Tensor copy(x.shape(), x.dtype());
-  thread_state().backend->copy(x, copy);
-  return copy;
-}
-
 Casting::Casting(const Recipe& recipe, const std::vector<Parameter>& parameters) : compute_(recipe.compute) {
   if (recipe.operands.scaling == OperandScaling::none) return;
   const auto made = recipe.operands.scaling == OperandScaling::block

@@ -32,6 +32,4 @@ std::shared_ptr<const Quantizer> make_block_quantizer(const Operands& operands);
 DType carrier(const Format& format);
 DType carrier(const BlockFormat& format);  // of elements times scales
 
-Tensor contiguous(const Tensor& x);  // x itself, or a copy
-
 }  // namespace halftone::amp

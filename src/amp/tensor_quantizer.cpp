@@ -18,6 +18,7 @@
 #include "halftone/profile.h"
 #include "halftone/random.h"
 #include "halftone/rounding.h"
+#include "op/memory_order.h"
 
 namespace halftone::amp {
 namespace {
@@ -66,7 +67,7 @@ class TensorQuantizer final : public Quantizer {
 
   Tensor quantize(const Tensor& given, OperandRole role, Along, std::string_view layer) const override {
     const profile::Scope scope("round operand", profile::Class::cast);
-    const Tensor x = contiguous(given);
+    const Tensor x = contiguous(*thread_state().backend, given);
     const DType format = role == OperandRole::gradient ? gradient_ : forward_;
     const float amax = reference_magnitude(largest_magnitude(x), role, layer);
     const int exponent = exponent_for(amax, format.format());

@@ -20,6 +20,7 @@
 #include "halftone/random.h"
 #include "op/contraction.h"
 #include "op/differentiate.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -96,9 +97,7 @@ Shape joined_shape(const Tensor& x, std::int64_t groups) {
 Tensor joined(const Backend& backend, const Tensor& x, std::int64_t groups) {
   const Shape shape = joined_shape(x, groups);
   if (x.size(1) == groups) return x;
-  const Tensor copy(x.shape(), x.dtype());
-  backend.copy(x, copy);
-  return copy.view(shape, contiguous_strides(shape), 0);
+  return reshaped(copied(backend, x), shape);
 }
 
 // For the rows of joined(q): int32 (batch, groups, rows, 1).
@@ -133,10 +132,6 @@ std::span<const Tensor> defined(std::span<const Tensor> in) {
   return in.back().defined() ? in : in.first(in.size() - 1);
 }
 
-Tensor viewed(const Tensor& contiguous, const Shape& shape) {
-  return contiguous.view(shape, contiguous_strides(shape), 0);
-}
-
 }  // namespace
 
 AttentionKernelOptions kernel_options(const char* op, const AttentionOptions& options, const Shape& q,
@@ -167,10 +162,10 @@ Tensor attend(const Backend& backend, const Attended& x, const AttentionKernelOp
   {
     const Tensor in[] = {scores, visible_keys(x, options.causal),
                          dropout_mask(scores.shape(), options.dropout)};
-    const Tensor out[] = {e, viewed(statistics, {joined_rows[0], groups, joined_rows[2], 2})};
+    const Tensor out[] = {e, reshaped(statistics, {joined_rows[0], groups, joined_rows[2], 2})};
     backend.rowwise(kExponentials, defined(in), out, std::span(&options.factor, 1));
   }
-  backend.matmul({.a = e, .b = x.v, .c = viewed(sums, joined_rows), .bias = {}});
+  backend.matmul({.a = e, .b = x.v, .c = reshaped(sums, joined_rows), .bias = {}});
   const Tensor in[] = {sums, statistics};
   const double scale = options.dropout.scale();
   backend.rowwise(kShares, in, std::span(&y, 1), std::span(&scale, 1));
@@ -192,7 +187,7 @@ void attend_backward(const Backend& backend, const Attended& x, const AttentionK
   const Tensor p(scores.shape(), y.dtype()), ds(scores.shape(), y.dtype());
   {
     const Tensor in[] = {scores, visible_keys(x, options.causal),
-                         viewed(statistics, {q.size(0), groups, q.size(2), 2}), dp,
+                         reshaped(statistics, {q.size(0), groups, q.size(2), 2}), dp,
                          dropout_mask(scores.shape(), options.dropout)};
     const Tensor out[] = {p, ds};
     const double parameters[] = {options.factor, options.dropout.scale()};
@@ -200,7 +195,7 @@ void attend_backward(const Backend& backend, const Attended& x, const AttentionK
   }
   if (to.q) {
     const Tensor sums(to.q.shape(), real);
-    backend.matmul({.a = ds, .b = x.k, .c = viewed(sums, q.shape()), .bias = {}});
+    backend.matmul({.a = ds, .b = x.k, .c = reshaped(sums, q.shape()), .bias = {}});
     backend.copy(sums, to.q);
   }
   if (to.k) backend.matmul({.a = transposed(ds), .b = q, .c = to.k, .bias = {}});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/op.h"
+#include "op/memory_order.h"
 
 namespace halftone {
 namespace {
@@ -47,10 +48,9 @@ void deliver_reduced(BackwardCall& call, int input, Tensor gradient) {
   Shape padded = gradient.shape();
   const int lead = padded.rank() - shape.rank();
   for (int axis = 0; axis < padded.rank(); ++axis) padded[axis] = axis < lead ? 1 : shape[axis - lead];
-  Tensor sum(padded, call.gradients.dtype(input));
+  const Tensor sum(padded, call.gradients.dtype(input));
   call.backend.reduce(Reduction::sum, gradient, sum);
-  sum = sum.view(shape, contiguous_strides(shape), 0);
-  call.gradients.deliver(input, std::move(sum));
+  call.gradients.deliver(input, reshaped(sum, shape));
 }
 
 Op elementwise_op(ElementwiseSpec spec) {

@@ -16,11 +16,7 @@ Tensor windows(const Tensor& image, int size) {
 }
 
 Tensor window_rows(const Backend& backend, const Tensor& image, int size) {
-  const Tensor view = windows(image, size);
-  const Tensor rows(view.shape(), image.dtype());
-  backend.copy(view, rows);
-  const Shape shape{image.count() / (size * size), size * size};
-  return rows.view(shape, contiguous_strides(shape), 0);
+  return reshaped(copied(backend, windows(image, size)), {image.count() / (size * size), size * size});
 }
 
 Shape pooled_shape(const Shape& image, int size) {

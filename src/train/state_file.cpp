@@ -14,8 +14,8 @@
 #include <set>
 
 #include "base/atomic_file.h"
-#include "halftone/ops.h"
 #include "halftone/train.h"
+#include "op/memory_order.h"
 
 namespace halftone::train {
 namespace {
@@ -64,13 +64,6 @@ void name_format(const Parameter& tensor, std::map<std::string, std::string>& me
   }
   throw DTypeError("save_state", fmt::format("{} is {}", tensor.name, dtype.name()),
                    "a format that can be found by its name", "a systematic name such as e5m7 for it");
-}
-
-Tensor contiguous(const Tensor& tensor) {
-  if (tensor.is_contiguous()) return tensor;
-  Tensor dense = empty(tensor.shape(), tensor.dtype());
-  no_grad([&] { assign_(dense, tensor); });
-  return dense;
 }
 
 // Positions of the tensors in the order in which their bytes lie in the file.
@@ -317,7 +310,7 @@ void save_state(const std::filesystem::path& file, const State& state) {
   out.write(length, sizeof length);
   out.write(header.data(), header.size());
   for (const std::size_t i : order) {
-    const Tensor bytes = contiguous(state.tensors[i].value);
+    const Tensor bytes = contiguous(*thread_state().backend, state.tensors[i].value);
     out.write(bytes.raw(), static_cast<std::size_t>(bytes.bytes()));
   }
   out.commit();
