@@ -181,8 +181,8 @@ class Text : public Task {
   const data::TokenSplit& text_;
   std::vector<std::int64_t> validation_starts_;
   std::string prompt_;
-  std::vector<std::int32_t>
-      prompt_tokens_;  // encoded before anything is trained: it may not be in the vocabulary
+  // Encoded before anything is trained: the vocabulary may lack a part of it.
+  std::vector<std::int32_t> prompt_tokens_;
   typename Kind::Model model_;
 };
 
