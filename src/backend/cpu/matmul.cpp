@@ -4,6 +4,7 @@
 // tiles of rows or of columns, every tile one primitive on one thread. The tiles are a function of the sizes.
 // What a tile alone reads or writes is decoded, or rounded, with it (matrices.h).
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "backend/cpu/matrices.h"
@@ -30,18 +31,36 @@ Tensor as_matrix(const Tensor& x) {
   return x.view({rows, x.size(-1)}, {stride, x.strides()[-1]}, x.offset());
 }
 
+// The number of pieces is a power of two, so that threads get as many; none is shorter than `least`.
+std::int64_t piece(std::int64_t size, std::int64_t least, std::int64_t step) {
+  const auto pieces = static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(size / least, 2, 64))));
+  return std::min(size, round_up(chunk_count(size, pieces), step));
+}
+
 // The result is cut across its longer side: every tile packs, and decodes if need be, all of the operand that
 // it shares with the others, and that is then the smaller one. Pieces are no narrower than high, so that it
-// is not packed too often.
-MatrixSize tile_of(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+// is not packed too often. Float32 products of a matrix of rows are cut both ways: oneDNN has slower loops
+// for a tile as wide as the matrix, which collapse if that is wider than its cache.
+MatrixSize tile_of(const Matmul& call, DType format) {
+  const std::int64_t rows = call.c.size(-2), columns = call.c.size(-1), inner = call.a.size(-1);
   if (2 * rows * columns * inner < kInlineOperations) return {rows, columns};
-  auto cut = [](std::int64_t size, std::int64_t least, std::int64_t step) {
-    const auto pieces = static_cast<std::int64_t>(
-        std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(size / least, 2, 64))));
-    return std::min(size, round_up(chunk_count(size, pieces), step));
-  };
-  if (columns > rows || rows < 64) return {rows, cut(columns, std::max<std::int64_t>(rows, 384), 64)};
-  return {cut(rows, 192, 16), columns};
+  const bool wide = columns > rows || rows < 64, both = format == float32 && PlainStrides(call.a).column == 1;
+  if (wide && !(both && rows >= 1024)) return {rows, piece(columns, std::max<std::int64_t>(rows, 384), 64)};
+  if (!both) return {piece(rows, 192, 16), columns};
+  constexpr std::int64_t kWidest = 1024;
+  const std::int64_t narrowest = PlainStrides(call.b).column == 1 ? 192 : 384;  // what is not packed is cheap
+  const std::int64_t across = std::max(
+      {std::int64_t{1}, std::min<std::int64_t>(2, columns / narrowest), chunk_count(columns, kWidest)});
+  return {piece(rows, wide ? 768 : 384, 16), std::min(columns, round_up(chunk_count(columns, across), 64))};
+}
+
+// Whether to copy tiles of a transposed `a`: what belongs to one of its rows is a page or more apart, and
+// oneDNN goes through it more than once where the result has several columns.
+bool is_far_apart(const Tensor& a, std::int64_t columns) {
+  constexpr std::int64_t kPage = 4096 / sizeof(float), kLeastColumns = 64;
+  const PlainStrides strides(a);
+  return a.dtype() == float32 && strides.row == 1 && strides.column >= kPage && columns >= kLeastColumns;
 }
 
 Shape batch(const Shape& shape) {
@@ -52,13 +71,15 @@ void multiply(const Matmul& call) {
   const Tensor bias = call.bias.defined() ? contiguous(decoded(call.bias, float32)) : Tensor();
   const DType format = product_format(call.a.dtype(), call.b.dtype());
   const std::int64_t rows = call.c.size(-2), columns = call.c.size(-1), inner = call.a.size(-1);
-  const MatrixSize tile = tile_of(rows, columns, inner);
+  const MatrixSize tile = tile_of(call, format);
   const std::int64_t down = chunk_count(rows, tile.rows), across = chunk_count(columns, tile.columns),
                      tiles = down * across;
   const std::int64_t products = batch(call.c.shape()).count();
-  // One product alone leaves the decoding of what has several chunks to all threads.
+  // One product alone leaves the decoding of what has several chunks to all threads. Tiles of the same rows
+  // are one task, so that the rows are decoded once.
   const auto with_tile = [&](const Tensor& x) { return products * tiles > 1 || x.count() <= kChunk; };
-  const SourceMatrix a(call.a, format, {tile.rows, inner}, with_tile(call.a) && across == 1);
+  const SourceMatrix a(call.a, format, {tile.rows, inner}, with_tile(call.a) && (across == 1 || down > 1),
+                       is_far_apart(call.a, columns));
   const SourceMatrix b(call.b, format, {inner, tile.columns},
                        with_tile(call.b) && down == 1 && (call.b.rank() > 2 || products == 1));
   const ResultMatrix c(call.c, format, call.accumulate);
@@ -78,25 +99,35 @@ void multiply(const Matmul& call) {
                              .bias = bias.defined(),
                              .accumulate = call.accumulate});
   };
-  const MatrixSize last{rows - (down - 1) * tile.rows, columns - (across - 1) * tile.columns};
-  const auto whole = compiled(tile), rest = tiles == 1 ? whole : compiled(last);
+  const std::int64_t last_rows = rows - (down - 1) * tile.rows,
+                     last_columns = columns - (across - 1) * tile.columns;
+  const bool uneven_rows = last_rows != tile.rows, uneven_columns = last_columns != tile.columns;
+  // Of whole tiles, of the last ones of columns, of rows, and of both.
+  std::array<std::shared_ptr<const CompiledPrimitive>, 4> primitives = {compiled(tile)};
+  if (uneven_columns) primitives[1] = compiled({tile.rows, last_columns});
+  if (uneven_rows) primitives[2] = compiled({last_rows, tile.columns});
+  if (uneven_rows && uneven_columns) primitives[3] = compiled({last_rows, last_columns});
 
   const auto* from_bias = bias.defined() ? bias.data<float>() : nullptr;
   const std::int64_t operations = 2 * tile.rows * tile.columns * inner;
+  const std::int64_t unit = a.copies() ? across : 1;
   parallel_for(
-      products * tiles, std::max<std::int64_t>(1, kInlineOperations / std::max<std::int64_t>(operations, 1)),
+      products * tiles,
+      round_up(std::max<std::int64_t>(1, kInlineOperations / std::max<std::int64_t>(operations, 1)), unit),
       [&](std::int64_t begin, std::int64_t end) {
         Tensor a_tile, b_tile, c_tile;
+        const void* a_rows = nullptr;
         for (std::int64_t task = begin; task < end; ++task) {
           std::int64_t at[3];
           batches.locate(task / tiles, batches.rank, at);
           const std::int64_t row = task % tiles / across * tile.rows, column = task % across * tile.columns;
           const MatrixSize size{std::min(tile.rows, rows - row), std::min(tile.columns, columns - column)};
           const CompiledPrimitive& run =
-              size.rows == tile.rows && size.columns == tile.columns ? *whole : *rest;
+              *primitives[(size.rows != tile.rows ? 2u : 0u) + (size.columns != tile.columns ? 1u : 0u)];
           const std::int64_t to = at[2] + row * c.strides().row + column;
-          const Argument source{DNNL_ARG_SRC,
-                                a.read(at[0] + row * a.strides().row, {size.rows, inner}, a_tile)},
+          if ((task - begin) % unit == 0)
+            a_rows = a.read(at[0] + row * a.strides().row, {size.rows, inner}, a_tile);
+          const Argument source{DNNL_ARG_SRC, a_rows},
               weights{DNNL_ARG_WEIGHTS,
                       b.read(at[1] + column * b.strides().column, {inner, size.columns}, b_tile)},
               target{DNNL_ARG_DST, c.open(to, size, c_tile)};

@@ -71,21 +71,25 @@ struct Lines {
 class SourceMatrix {
  public:
   // Operand of products in `format`, read in tiles of that size; `once`: no two of them read the same part.
-  SourceMatrix(const Tensor& x, DType format, MatrixSize tile, bool once) : format_(format), strides_(x) {
+  // `gathered`: tiles are copied even where they could be read in place.
+  SourceMatrix(const Tensor& x, DType format, MatrixSize tile, bool once, bool gathered = false)
+      : format_(format), strides_(x) {
     constexpr std::int64_t kLeastLine = 64;  // a shorter one does not pay for the call that decodes it
     const Lines lines(x, strides_, tile);
     const bool by_tile = once && strides_.plain && (lines.are_one_run() || lines.length >= kLeastLine);
     tensor_ = by_tile ? x : decoded(x, format);
     if (!PlainStrides(tensor_).plain) tensor_ = contiguous(tensor_);
     strides_ = PlainStrides(tensor_);
+    copies_ = tensor_.dtype() != format || (by_tile && gathered);
   }
 
   const Tensor& tensor() const { return tensor_; }  // what tiles are read from
   const MatrixStrides& strides() const { return strides_; }
+  bool copies() const { return copies_; }  // tiles are read into memory of the caller's
 
   // Of a tile, as the product finds it.
   MatrixStrides layout(MatrixSize tile) const {
-    if (tensor_.dtype() == format_) return strides_;
+    if (!copies_) return strides_;
     return Lines(tensor_, strides_, tile).copy_strides();
   }
 
@@ -93,8 +97,10 @@ class SourceMatrix {
   const void* read(std::int64_t first, MatrixSize tile, Tensor& memory) const {
     const DType dtype = tensor_.dtype();
     const std::byte* codes = advance(tensor_.raw(), dtype, first);
-    if (dtype == format_) return codes;
-    const profile::Scope scope("decode operand", profile::Class::cast);
+    if (!copies_) return codes;
+    const bool same = dtype == format_;
+    const profile::Scope scope(same ? "copy operand" : "decode operand",
+                               same ? profile::Class::layout : profile::Class::cast);
     const Lines lines(tensor_, strides_, tile);
     void* values = lines.room(memory, format_);
     lines.each([&](std::int64_t from, std::int64_t to, std::int64_t count) {
@@ -107,6 +113,7 @@ class SourceMatrix {
   DType format_;
   PlainStrides strides_;
   Tensor tensor_;
+  bool copies_;
 };
 
 class ResultMatrix {

@@ -195,10 +195,11 @@ TEST(CpuMatmul, AnyNumberOfThreadsGivesTheSameBits) {
     std::int64_t rows, inner, columns;
     bool a_by_columns, b_by_columns;
   };
-  constexpr Case kCases[] = {{16, 20000, 16, true, false}, {7, 30000, 5, true, true},
-                             {300, 5000, 1, true, false},  {64, 8192, 64, true, false},
-                             {128, 784, 512, false, true}, {512, 128, 784, true, false},
-                             {40, 64, 4000, false, false}, {515, 130, 77, false, false}};
+  constexpr Case kCases[] = {{16, 20000, 16, true, false},  {7, 30000, 5, true, true},
+                             {300, 5000, 1, true, false},   {64, 8192, 64, true, false},
+                             {128, 784, 512, false, true},  {512, 128, 784, true, false},
+                             {40, 64, 4000, false, false},  {515, 130, 77, false, false},
+                             {1030, 60, 1101, false, true}, {1030, 60, 401, true, false}};
   const test::Threads restore;
   for (const Case& shape : kCases)
     for (const DType dtype : {float32, bfloat16, float16})
@@ -221,13 +222,14 @@ TEST(CpuMatmul, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST(CpuMatmul, ResultsCutIntoTilesAreWholeProducts) {
-  // Rows cut, columns cut; neither divides.
-  constexpr std::int64_t kSizes[][3] = {{515, 40, 401}, {40, 30, 4099}};
+  // Rows cut, columns cut, both cut, a copied because its columns are pages apart; nothing divides.
+  constexpr std::int64_t kSizes[][3] = {{515, 40, 401}, {40, 30, 4099}, {1030, 7, 1101}, {1030, 60, 70}};
   for (const auto& [rows, inner, columns] : kSizes)
-    for (const DType dtype : {bfloat16, float16})
+    for (const DType dtype : {float32, bfloat16, float16})
       for (const DType result : {float32, dtype})
         for (int order = 0; order < 4; ++order)
           for (const std::int64_t gap : {0, 3}) {
+            if (gap == 0 && rows * columns > 1'000'000 && dtype != float32) continue;  // takes long
             const Tensor a = operand(rows, inner, dtype, (order & 1) != 0, 25, gap);
             const Tensor b = operand(inner, columns, dtype, (order & 2) != 0, 26, gap);
             const Tensor bias = uniform({columns}, float32, 27),
@@ -264,11 +266,15 @@ TEST(CpuMatmul, ANarrowProductIsThatOfTheDecodedMatricesRoundedOnce) {
     cpu.copy(x, y);
     return y;
   };
-  const Tensor a = uniform({520, 700}, float16, 32), b = uniform({700, 300}, float16, 33);
-  const Tensor c({520, 300}, float16), wide({520, 300}, float32);
-  cpu::matmul({.a = a, .b = b, .c = c, .bias = {}});
-  cpu::matmul({.a = as(a, float32), .b = as(b, float32), .c = wide, .bias = {}});
-  EXPECT_TRUE(test::same_bits(c, as(wide, float16)));
+  for (const auto& [rows, columns] : {std::pair{520, 300}, std::pair{1030, 401}})
+    for (const bool by_columns : {false, true}) {
+      const Tensor a = operand(rows, 700, float16, by_columns, 32), b = uniform({700, columns}, float16, 33);
+      const Tensor c({rows, columns}, float16), wide({rows, columns}, float32);
+      cpu::matmul({.a = a, .b = b, .c = c, .bias = {}});
+      const Tensor a32 = by_columns ? transposed(as(transposed(a), float32)) : as(a, float32);
+      cpu::matmul({.a = a32, .b = as(b, float32), .c = wide, .bias = {}});
+      EXPECT_TRUE(test::same_bits(c, as(wide, float16))) << rows << (by_columns ? " by columns" : "");
+    }
 }
 
 }  // namespace
