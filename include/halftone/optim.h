@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +22,12 @@ using amp::Optimizer;
 
 struct Rule;  // src/optim/rule.h
 
+// What some parameters have instead of the optimizer's options (PyTorch's parameter groups).
+struct Adjustment {
+  double lr_factor = 1;                               // times lr(), whatever a schedule makes of that
+  std::optional<double> weight_decay = std::nullopt;  // the optimizer's if there is none here
+};
+
 // What the optimizers below are: a row of the table on parameters. Throws ValueError for options out of
 // range.
 class RuleOptimizer : public Optimizer {
@@ -31,17 +39,24 @@ class RuleOptimizer : public Optimizer {
   RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters, const Options& options,
                 MasterWeights master, DType state);
 
+  // Gives the parameters for which `chosen` is true an adjustment instead of the one they had; how many they
+  // are. As other options, it is no part of state(). Throws ValueError if none is chosen, for a factor that
+  // is negative or not finite, and for a weight decay out of the range of the option; nothing has changed
+  // then.
+  std::int64_t adjust(const std::function<bool(const Parameter&)>& chosen, const Adjustment& adjustment);
+
  protected:
-  void begin_step() override;
   void prepare(std::size_t index, const Tensor& gradient, float gradient_scale) override;
   void rule(std::size_t index, const amp::Tile& tile) override;
 
  private:
-  Options options_now() const;
+  Options options_now(const Adjustment& adjustment) const;
+  std::size_t option(std::string_view name) const;
 
   const Rule& rule_;
   Options options_;
-  Coefficients of_step_{}, of_parameter_{};
+  std::vector<Adjustment> adjustments_;  // of each parameter
+  Coefficients of_parameter_{};
 };
 
 // `state`, here and below: the format of the moments. They are updated in float32; a narrower format is
@@ -147,7 +162,7 @@ class Adafactor : public RuleOptimizer {
 
 // An optimizer by its name in the table, "adamw", with the defaults of its options but for those given by
 // name. Masters and state are the recipe's. Throws ValueError listing the names if it has not that one.
-std::unique_ptr<Optimizer> make_optimizer(
+std::unique_ptr<RuleOptimizer> make_optimizer(
     std::string_view name, std::vector<Parameter> parameters, const amp::Recipe& recipe,
     const std::vector<std::pair<std::string_view, double>>& options = {});
 std::vector<std::string_view> optimizer_names();

@@ -89,7 +89,6 @@ class Optimizer {
                   DType dtype);
   const Tensor& state_tensor(std::size_t index, std::size_t slot) const { return state_[index][slot]; }
 
-  virtual void begin_step() {}  // steps() has been advanced
   // Before the tiles of a parameter: for rules that need to know something of all of it.
   virtual void prepare(std::size_t /*index*/, const Tensor& /*gradient*/, float /*gradient_scale*/) {}
   // The rule: changes weights and state in place. Runs on several threads at once, on disjoint tiles.
@@ -113,7 +112,6 @@ class Optimizer {
   Tensor beside(std::size_t index) const;
   Versions versions(std::size_t index) const;
   void follow_write(std::size_t index) const;
-  void begin();
   void update(std::size_t index, float gradient_scale);
   void consume(std::size_t index);
   void finish_consuming();

@@ -48,6 +48,7 @@ struct Config {
   int accumulate = 1;            // in so many pieces, whose gradients are added up in float32
   double lr = 0;                 // 0: the optimizer's default for this task
   double weight_decay = 0.0005;  // SGD and Adam add it to the gradient
+  std::string decay = "all";     // of what: all parameters, or matrices (not biases, nor scales of norms)
   double clip_norm = 0;          // 0: none
   double loss_weight = 1;        // multiplies the loss; small values make gradients small (ablations)
   std::int64_t seed = 1;

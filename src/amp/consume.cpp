@@ -66,7 +66,7 @@ void Optimizer::consume(std::size_t index) {
         updated.empty() ? "consume_gradients(false) to skip such steps; nothing was changed"
                         : fmt::format("the last saved state; already updated in this step: {}", updated));
   }
-  if (!now.open) begin();
+  if (!now.open) ++steps_;
   now.open = true;
   const double norm = now.previous_norm.item();
   update(index, now.clip_norm > 0 && norm > now.clip_norm ? static_cast<float>(now.clip_norm / norm) : 1.0f);

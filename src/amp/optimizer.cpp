@@ -101,11 +101,6 @@ void Optimizer::zero_grad() {
   for (Parameter& parameter : parameters_) parameter.value.zero_grad();
 }
 
-void Optimizer::begin() {
-  ++steps_;
-  begin_step();
-}
-
 void Optimizer::step(float gradient_scale) {
   if (consuming_) {
     if (gradient_scale != 1)
@@ -118,7 +113,7 @@ void Optimizer::step(float gradient_scale) {
   bool any = false;
   for (const Parameter& parameter : parameters_) any |= gradient_of(parameter).defined();
   if (!any) return;
-  begin();
+  ++steps_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) update(i, gradient_scale);
 }
 

@@ -26,6 +26,7 @@ constexpr Help kHelp[] = {
     {"accumulate", "In so many pieces, one after the other, whose gradients are added up"},
     {"lr", "Peak learning rate; 0: the optimizer's default for the task"},
     {"weight_decay", "Decay of the weights"},
+    {"decay", "Of which parameters (matrices: not of biases and scales of norms): "},
     {"clip_norm", "Clip the gradient's norm to this; 0: do not"},
     {"loss_weight", "Multiply the loss (small values make gradients small)"},
     {"seed", "Of every random number"},

@@ -3,6 +3,9 @@
 // The table of update rules, and a row of it at work on parameters.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
+#include <limits>
 #include <string>
 
 #include "optim/rule.h"
@@ -14,6 +17,13 @@ extern const Rule kSgd, kAdam, kAdamW, kLamb, kLion, kAdafactor;
 namespace {
 
 constexpr const Rule* kRules[] = {&kAdamW, &kSgd, &kAdam, &kLamb, &kLion, &kAdafactor};
+
+void check_range(const Rule& rule, std::size_t option, double value) {
+  const OptionRow& row = rule.options[option];
+  if (!(value >= row.low && value < row.high))
+    throw ValueError(rule.title, fmt::format("{} = {}", row.name, value),
+                     fmt::format("at least {} and below {}", row.low, row.high));
+}
 
 }  // namespace
 
@@ -34,9 +44,9 @@ std::vector<std::string_view> optimizer_names() {
   return names;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(std::string_view name, std::vector<Parameter> parameters,
-                                          const amp::Recipe& recipe,
-                                          const std::vector<std::pair<std::string_view, double>>& options) {
+std::unique_ptr<RuleOptimizer> make_optimizer(
+    std::string_view name, std::vector<Parameter> parameters, const amp::Recipe& recipe,
+    const std::vector<std::pair<std::string_view, double>>& options) {
   const Rule& rule = find_rule(name);
   Options values = rule.defaults;
   for (const auto& given : options) {
@@ -55,13 +65,11 @@ std::unique_ptr<Optimizer> make_optimizer(std::string_view name, std::vector<Par
 
 RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters, const Options& options,
                              MasterWeights master, DType state)
-    : Optimizer(std::move(parameters), master), rule_(rule), options_(options) {
-  for (std::size_t i = 0; i < rule.options.size(); ++i) {
-    const OptionRow& row = rule.options[i];
-    if (!(options[i] >= row.low && options[i] < row.high))
-      throw ValueError(rule.title, fmt::format("{} = {}", row.name, options[i]),
-                       fmt::format("at least {} and below {}", row.low, row.high));
-  }
+    : Optimizer(std::move(parameters), master),
+      rule_(rule),
+      options_(options),
+      adjustments_(this->parameters().size()) {
+  for (std::size_t i = 0; i < rule.options.size(); ++i) check_range(rule, i, options[i]);
   if (rule.check != nullptr) rule.check(options);
   if (!state.is_floating() || state.bytes() > 4 || !state.format().is_signed)
     throw DTypeError(rule.title, fmt::format("state in {}", state.name()),
@@ -75,18 +83,41 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters
     }
 }
 
-RuleOptimizer::Options RuleOptimizer::options_now() const {
+std::size_t RuleOptimizer::option(std::string_view name) const {
+  const auto found = std::find_if(rule_.options.begin(), rule_.options.end(),
+                                  [&](const OptionRow& row) { return row.name == name; });
+  assert(found != rule_.options.end() && "every rule has lr and weight_decay");
+  return static_cast<std::size_t>(found - rule_.options.begin());
+}
+
+std::int64_t RuleOptimizer::adjust(const std::function<bool(const Parameter&)>& chosen,
+                                   const Adjustment& adjustment) {
+  if (!(adjustment.lr_factor >= 0 && adjustment.lr_factor <= std::numeric_limits<float>::max()))
+    throw ValueError(rule_.title, fmt::format("lr_factor = {}", adjustment.lr_factor),
+                     "a finite number, not negative");
+  if (adjustment.weight_decay) check_range(rule_, option("weight_decay"), *adjustment.weight_decay);
+  std::vector<Adjustment> adjusted = adjustments_;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < adjusted.size(); ++i)
+    if (chosen(parameters()[i])) adjusted[i] = adjustment, ++count;
+  if (count == 0)
+    throw ValueError(rule_.title, fmt::format("none of {} parameters chosen to adjust", adjusted.size()),
+                     "one or more");
+  adjustments_ = std::move(adjusted);
+  return count;
+}
+
+RuleOptimizer::Options RuleOptimizer::options_now(const Adjustment& adjustment) const {
   Options options = options_;
-  options[0] = lr_;
+  options[0] = lr_ * adjustment.lr_factor;
+  if (adjustment.weight_decay) options[option("weight_decay")] = *adjustment.weight_decay;
   return options;
 }
 
-void RuleOptimizer::begin_step() { of_step_ = rule_.coefficients(options_now(), steps()); }
-
 void RuleOptimizer::prepare(std::size_t index, const Tensor& gradient, float gradient_scale) {
-  of_parameter_ = of_step_;
+  const Options options = options_now(adjustments_[index]);
+  of_parameter_ = rule_.coefficients(options, steps());
   if (rule_.gather == nullptr) return;
-  const Options options = options_now();
   Subject subject{parameters()[index].value.shape(),
                   options,
                   steps(),

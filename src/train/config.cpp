@@ -30,6 +30,7 @@ const Field kFields[] = {
     {"accumulate", &Config::accumulate, 1, 1 << 20, true},
     {"lr", &Config::lr, 0, 1000, true},
     {"weight_decay", &Config::weight_decay, 0, 1000, true},
+    {"decay", &Config::decay, 0, 0, true, false, "", true},
     {"clip_norm", &Config::clip_norm, 0, 1e30, true},
     {"loss_weight", &Config::loss_weight, 1e-30, 1e30, true},
     {"seed", &Config::seed, 0, kInt64, true},
@@ -151,6 +152,7 @@ std::vector<std::string_view> names_for(std::string_view field, const Config& co
   if (field == "task") return task_names();
   if (field == "model") return find_task(config.task).models;
   if (field == "optimizer") return optim::optimizer_names();
+  if (field == "decay") return {"all", "matrices"};
   std::vector<std::string_view> names;
   if (field == "scaler")
     for (const amp::ScalerPolicy& policy : amp::kScalerPolicies) names.push_back(policy.name);

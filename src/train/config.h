@@ -24,11 +24,12 @@ struct Field {
   bool changes_bits;             // of the trained weights
   bool zero_is_default = false;  // 0 is allowed, too, and stands for what something else says
   std::string_view task = "";    // the only task it means something for
+  bool is_later = false;         // a state file without it is older, of a run with its default
 };
 std::span<const Field> config_fields();
 
-// The names that task, model, recipe, optimizer or scaler is one of (a recipe may be a format's name, too);
-// none for any other field.
+// The names that task, model, recipe, optimizer, decay or scaler is one of (a recipe may be a format's name,
+// too); none for any other field.
 std::vector<std::string_view> names_for(std::string_view field, const Config& config);
 
 // The value as text; doubles in the shortest form that reads back to the same number.

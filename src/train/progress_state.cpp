@@ -111,10 +111,13 @@ class Unpacker {
     if (layout->second != kLayout)
       throw FileError(file_.string(), fmt::format("state layout {}", layout->second),
                       fmt::format("layout {}", kLayout));
-    for (const Field& field : config_fields())
-      if (field.changes_bits)
-        check_same(field.name, text(fmt::format("config.{}", field.name)),
-                   to_string(field, parts.record.config));
+    for (const Field& field : config_fields()) {
+      if (!field.changes_bits) continue;
+      const std::string key = fmt::format("config.{}", field.name);
+      const bool is_older = field.is_later && !state_.metadata.contains(key);
+      check_same(field.name, is_older ? to_string(field, Config{}) : text(key),
+                 to_string(field, parts.record.config));
+    }
     check_same("recipe", text("recipe"), fields_of(parts.record.config.recipe));
     check_same("data", text("config.data"), parts.data);
   }
@@ -198,7 +201,7 @@ std::vector<EpochRecord> read_epochs(Unpacker& from, int most) {
 
 State pack(const RunParts& parts) {
   State state;
-  state.metadata["halftone.run"] = kLayout;
+  state.metadata.emplace("halftone.run", kLayout);
   state.metadata["halftone.version"] = parts.record.version;
   for (const Field& field : config_fields())
     if (field.changes_bits)

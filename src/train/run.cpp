@@ -71,7 +71,10 @@ std::unique_ptr<amp::Optimizer> make_optimizer(const Config& config, const amp::
   std::vector<std::pair<std::string_view, double>> options{{"lr", config.lr},
                                                            {"weight_decay", config.weight_decay}};
   if (config.optimizer == "sgd") options.emplace_back("momentum", 0.9);
-  return optim::make_optimizer(config.optimizer, std::move(parameters), recipe, options);
+  auto optimizer = optim::make_optimizer(config.optimizer, std::move(parameters), recipe, options);
+  if (config.decay == "matrices")
+    optimizer->adjust([](const Parameter& p) { return p.value.rank() < 2; }, {.weight_decay = 0});
+  return optimizer;
 }
 
 // Rows whose largest output is the target's. A row with a NaN is wrong, whatever std::max_element makes of

@@ -121,6 +121,22 @@ TEST_F(FromPyTorch, Clipping) {
   }
 }
 
+TEST_F(FromPyTorch, ParameterGroups) {
+  {
+    optim::AdamW optimizer(nn::parameters(model), {.lr = 1e-2, .weight_decay = 0.1});
+    optimizer.adjust([](const Parameter& p) { return p.value.rank() < 2; },
+                     {.lr_factor = 2, .weight_decay = 0});
+    const Batch& batch = batches[0];
+    const std::vector<double> before = model.up.bias.to_vector();
+    cross_entropy(model(batch.inputs), batch.targets).backward();
+    optimizer.step();
+    for (std::size_t i = 0; i < before.size(); ++i) {  // Adam's first step has the length of its lr, or 0
+      const double change = std::abs(model.up.bias.to_vector()[i] - before[i]);
+      EXPECT_TRUE(change == 0 || std::abs(change - 2e-2) < 1e-4) << change;
+    }
+  }
+}
+
 TEST_F(FromPyTorch, Accumulation) {
   const amp::Recipe& recipe = amp::find_recipe("float16");
   {

@@ -176,6 +176,36 @@ TEST(EveryRule, ConsumingGradientsGivesTheBitsOfTheOrdinaryStep) {
   });
 }
 
+TEST(EveryRule, AnAdjustedParameterIsThatOfAnOptimizerWithTheseOptions) {
+  for_every_rule_and_recipe([](const Rule& rule, const Recipe& recipe) {
+    constexpr double kLr = 0.02, kDecay = 0.01, kFactor = 0.25, kOther = 0.3;
+    struct Pair {
+      Tensor w, b;
+      std::unique_ptr<RuleOptimizer> optimizer;
+      Pair(const Rule& rule, const Recipe& recipe, double lr, double decay)
+          : w(random_normal({33, 31}, 1, 1, recipe.parameter).set_requires_grad()),
+            b(random_normal({90}, 1, 2).set_requires_grad()),
+            optimizer(make_optimizer(rule.name, {{"w", w}, {"b", b}}, recipe,
+                                     {{"lr", lr}, {"weight_decay", decay}})) {}
+    };
+    Pair both(rule, recipe, kLr, kDecay), plain(rule, recipe, kLr, kDecay),
+        other(rule, recipe, kLr * kFactor, kOther);
+    const auto is_vector = [](const Parameter& p) { return p.value.rank() == 1; };
+    EXPECT_EQ(both.optimizer->adjust(is_vector, {.lr_factor = kFactor, .weight_decay = kOther}), 1);
+    for (std::uint64_t step = 0; step < 3; ++step)
+      for (Pair* pair : {&both, &plain, &other}) {
+        pair->optimizer->zero_grad();
+        sum(mul(pair->w, random_normal(pair->w.shape(), 2, step))).backward();
+        sum(mul(pair->b, random_normal(pair->b.shape(), 3, step))).backward();
+        if (step == 2) pair->optimizer->set_lr(pair->optimizer->lr() / 2);  // as a schedule does
+        pair->optimizer->step();
+      }
+    EXPECT_EQ(bits(both.w), bits(plain.w));
+    EXPECT_EQ(bits(both.b), bits(other.b));
+    EXPECT_NE(bits(both.b), bits(plain.b));
+  });
+}
+
 TEST(EveryRule, AZeroGradientIsAZeroUpdate) {  // fault D14: an epsilon of 1e-8 is 0 in float16
   for_every_rule_and_recipe([](const Rule& rule, const Recipe& recipe) {
     Tensor w = full({2, 3}, 1, recipe.parameter).set_requires_grad(), b = leaf({1, 0});
@@ -292,6 +322,29 @@ TEST(Rules, OptionsAreGivenByNameAndChecked) {
   }
   EXPECT_THROW(AdamW({{"w", w}}, {.state = int32}), DTypeError);
   EXPECT_THROW(AdamW({{"w", w}}, {.state = float64}), DTypeError);
+}
+
+TEST(Rules, AnAdjustmentIsCheckedAndOneThatIsWrongChangesNothing) {
+  Tensor w = leaf({1}), b = leaf({1});
+  const auto is = [](std::string_view name) { return [name](const Parameter& p) { return p.name == name; }; };
+  for (const Rule* rule : rules()) {
+    const auto optimizer =
+        make_optimizer(rule->name, {{"w", w}, {"b", b}}, amp::find_recipe("float32"), {{"weight_decay", 0}});
+    EXPECT_EQ(optimizer->adjust(is("w"), {.lr_factor = 0}), 1);  // frozen
+    const auto refused = [&](std::string_view name, const Adjustment& adjustment) {
+      return message_of([&] { optimizer->adjust(is(name), adjustment); });
+    };
+    EXPECT_THAT(refused("x", {}), HasSubstr("none of 2 parameters chosen to adjust"));
+    EXPECT_THAT(refused("w", {.lr_factor = -1}), HasSubstr("lr_factor = -1"));
+    EXPECT_THAT(refused("w", {.lr_factor = INFINITY}), HasSubstr("lr_factor = inf"));
+    EXPECT_THAT(refused("w", {.lr_factor = NAN}), HasSubstr("lr_factor = nan"));
+    EXPECT_THAT(refused("w", {.weight_decay = -1}), HasSubstr("weight_decay = -1; expected at least 0"));
+    optimizer->zero_grad();
+    sum(w + b).backward();
+    optimizer->step();
+    EXPECT_EQ(w.to_vector(), std::vector<double>{1}) << rule->name;
+    EXPECT_NE(b.to_vector(), std::vector<double>{1}) << rule->name;
+  }
 }
 
 // Bytes per parameter of two matrices of 2^18, by the allocator, after a step; without and with gradients

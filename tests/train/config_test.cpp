@@ -156,6 +156,7 @@ TEST(ValidateConfig, EveryFieldOutOfRangeIsNamed) {
   named("lr", &Config::lr, -1e-3);
   named("lr", &Config::lr, nan);
   named("weight_decay", &Config::weight_decay, -1);
+  named("decay", &Config::decay, "some");
   named("clip_norm", &Config::clip_norm, -1);
   named("loss_weight", &Config::loss_weight, 0);
   named("seed", &Config::seed, -1);
@@ -209,7 +210,7 @@ TEST(ConfigFields, ADoubleIsWrittenSoThatItReadsBack) {
   Config config;
   config.lr = 0.1;
   config.weight_decay = 1.0 / 3;
-  EXPECT_EQ(config_fields().size(), 34u);
+  EXPECT_EQ(config_fields().size(), 35u);
   for (const Field& field : config_fields()) {
     if (field.name == "lr") {
       EXPECT_EQ(to_string(field, config), "0.1");

@@ -97,6 +97,25 @@ TEST(TextTask, EveryRecipeThatIsNoAblationLearns) {
   }
 }
 
+TEST(TextTask, BiasesAndScalesOfNormsDecayOnlyIfAsked) {
+  const Scratch scratch;
+  const auto smallest_scale = [&](const std::string& decay) {
+    Config config = small(scratch);
+    config.weight_decay = 100;
+    config.lr = 1e-3;
+    config.decay = decay;
+    config.out = scratch / decay;
+    run(config);
+    double smallest = 1e9;
+    for (const Parameter& p : load_state(config.out / "model.safetensors").tensors)
+      if (p.name.ends_with("ln_f.weight"))
+        for (const double v : p.value.to_vector()) smallest = std::min(smallest, v);
+    return smallest;
+  };
+  EXPECT_LT(smallest_scale("all"), 0.6);  // from 1, by up to a tenth in each of 12 steps
+  EXPECT_GT(smallest_scale("matrices"), 0.98);
+}
+
 TEST(TextTask, StoppedAndResumedGivesTheSameBits) {
   const Scratch scratch;
   for (const char* recipe : {"bfloat16", "float16_master"}) {
