@@ -40,14 +40,16 @@ std::int64_t piece(std::int64_t size, std::int64_t least, std::int64_t step) {
 
 // The result is cut across its longer side: every tile packs, and decodes if need be, all of the operand that
 // it shares with the others, and that is then the smaller one. Pieces are no narrower than high, so that it
-// is not packed too often. Float32 products of a matrix of rows are cut both ways: oneDNN has slower loops
-// for a tile as wide as the matrix, which collapse if that is wider than its cache.
+// is not packed too often. Products of a matrix of rows are cut both ways: large ones, so that more than a
+// few threads have work, and all in float32, where oneDNN has slower loops for a tile as wide as the matrix,
+// which collapse if that is wider than its cache.
 MatrixSize tile_of(const Matmul& call, DType format) {
   const std::int64_t rows = call.c.size(-2), columns = call.c.size(-1), inner = call.a.size(-1);
   if (2 * rows * columns * inner < kInlineOperations) return {rows, columns};
-  const bool wide = columns > rows || rows < 64, both = format == float32 && PlainStrides(call.a).column == 1;
-  if (wide && !(both && rows >= 1024)) return {rows, piece(columns, std::max<std::int64_t>(rows, 384), 64)};
-  if (!both) return {piece(rows, 192, 16), columns};
+  const bool wide = columns > rows || rows < 64, has_rows = PlainStrides(call.a).column == 1;
+  if (wide && !(has_rows && rows >= 1024))
+    return {rows, piece(columns, std::max<std::int64_t>(rows, 384), 64)};
+  if (!has_rows || (!wide && format != float32)) return {piece(rows, 192, 16), columns};
   constexpr std::int64_t kWidest = 1024;
   const std::int64_t narrowest = PlainStrides(call.b).column == 1 ? 192 : 384;  // what is not packed is cheap
   const std::int64_t across = std::max(
