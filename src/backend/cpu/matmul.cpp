@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products: each operand in a format that oneDNN multiplies exactly (onednn.h), the result cut into
-// tiles of rows or of columns, every tile one primitive on one thread. The tiles are a function of the sizes.
-// What a tile alone reads or writes is decoded, or rounded, with it (matrices.h).
+// tiles of rows, of columns or of both, every tile one primitive on one thread. The tiles are a function of
+// the sizes. What a tile alone reads or writes is decoded, or rounded, with it (matrices.h).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -54,7 +54,10 @@ MatrixSize tile_of(const Matmul& call, DType format) {
   const std::int64_t narrowest = PlainStrides(call.b).column == 1 ? 192 : 384;  // what is not packed is cheap
   const std::int64_t across = std::max(
       {std::int64_t{1}, std::min<std::int64_t>(2, columns / narrowest), chunk_count(columns, kWidest)});
-  return {piece(rows, wide ? 768 : 384, 16), std::min(columns, round_up(chunk_count(columns, across), 64))};
+  const std::int64_t least = wide                       ? 768
+                             : call.a.dtype() == format ? 384
+                                                        : 192;  // rows to decode are one task
+  return {piece(rows, least, 16), std::min(columns, round_up(chunk_count(columns, across), 64))};
 }
 
 // Whether to copy tiles of a transposed `a`: what belongs to one of its rows is a page or more apart, and
@@ -77,10 +80,12 @@ void multiply(const Matmul& call) {
   const std::int64_t down = chunk_count(rows, tile.rows), across = chunk_count(columns, tile.columns),
                      tiles = down * across;
   const std::int64_t products = batch(call.c.shape()).count();
-  // One product alone leaves the decoding of what has several chunks to all threads. Tiles of the same rows
-  // are one task, so that the rows are decoded once.
+  // One product alone leaves the decoding of what has several chunks to all threads. Rows that several tiles
+  // share are decoded with the first of them, and all are one task, if that leaves enough tasks.
   const auto with_tile = [&](const Tensor& x) { return products * tiles > 1 || x.count() <= kChunk; };
-  const SourceMatrix a(call.a, format, {tile.rows, inner}, with_tile(call.a) && (across == 1 || down > 1),
+  constexpr std::int64_t kTasks = 4;
+  const SourceMatrix a(call.a, format, {tile.rows, inner},
+                       with_tile(call.a) && (across == 1 || products * down >= kTasks),
                        is_far_apart(call.a, columns));
   const SourceMatrix b(call.b, format, {inner, tile.columns},
                        with_tile(call.b) && down == 1 && (call.b.rank() > 2 || products == 1));
