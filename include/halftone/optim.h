@@ -51,7 +51,6 @@ class RuleOptimizer : public Optimizer {
 
  private:
   Options options_now(const Adjustment& adjustment) const;
-  std::size_t option(std::string_view name) const;
 
   const Rule& rule_;
   Options options_;

@@ -3,7 +3,6 @@
 // The table of update rules, and a row of it at work on parameters.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <string>
@@ -17,6 +16,20 @@ extern const Rule kSgd, kAdam, kAdamW, kLamb, kLion, kAdafactor;
 namespace {
 
 constexpr const Rule* kRules[] = {&kAdamW, &kSgd, &kAdam, &kLamb, &kLion, &kAdafactor};
+
+// The place of an option in the rule's; their number if there is none of that name.
+std::size_t find_option(const Rule& rule, std::string_view name) {
+  std::size_t at = 0;
+  while (at < rule.options.size() && rule.options[at].name != name) ++at;
+  return at;
+}
+
+// Every rule has one.
+std::size_t weight_decay_of(const Rule& rule) {
+  const std::size_t at = find_option(rule, "weight_decay");
+  assert(at < rule.options.size());
+  return at;
+}
 
 void check_range(const Rule& rule, std::size_t option, double value) {
   const OptionRow& row = rule.options[option];
@@ -50,8 +63,7 @@ std::unique_ptr<RuleOptimizer> make_optimizer(
   const Rule& rule = find_rule(name);
   Options values = rule.defaults;
   for (const auto& given : options) {
-    std::size_t at = 0;
-    while (at < rule.options.size() && rule.options[at].name != given.first) ++at;
+    const std::size_t at = find_option(rule, given.first);
     if (at == rule.options.size()) {
       std::string names;
       for (const OptionRow& row : rule.options)
@@ -83,19 +95,12 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters
     }
 }
 
-std::size_t RuleOptimizer::option(std::string_view name) const {
-  const auto found = std::find_if(rule_.options.begin(), rule_.options.end(),
-                                  [&](const OptionRow& row) { return row.name == name; });
-  assert(found != rule_.options.end() && "every rule has lr and weight_decay");
-  return static_cast<std::size_t>(found - rule_.options.begin());
-}
-
 std::int64_t RuleOptimizer::adjust(const std::function<bool(const Parameter&)>& chosen,
                                    const Adjustment& adjustment) {
   if (!(adjustment.lr_factor >= 0 && adjustment.lr_factor <= std::numeric_limits<float>::max()))
     throw ValueError(rule_.title, fmt::format("lr_factor = {}", adjustment.lr_factor),
                      "a finite number, not negative");
-  if (adjustment.weight_decay) check_range(rule_, option("weight_decay"), *adjustment.weight_decay);
+  if (adjustment.weight_decay) check_range(rule_, weight_decay_of(rule_), *adjustment.weight_decay);
   std::vector<Adjustment> adjusted = adjustments_;
   std::int64_t count = 0;
   for (std::size_t i = 0; i < adjusted.size(); ++i)
@@ -110,7 +115,7 @@ std::int64_t RuleOptimizer::adjust(const std::function<bool(const Parameter&)>& 
 RuleOptimizer::Options RuleOptimizer::options_now(const Adjustment& adjustment) const {
   Options options = options_;
   options[0] = lr_ * adjustment.lr_factor;
-  if (adjustment.weight_decay) options[option("weight_decay")] = *adjustment.weight_decay;
+  if (adjustment.weight_decay) options[weight_decay_of(rule_)] = *adjustment.weight_decay;
   return options;
 }
 

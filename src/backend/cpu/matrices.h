@@ -70,7 +70,7 @@ struct Lines {
 
 class SourceMatrix {
  public:
-  // Operand of products in `format`, read in tiles of that size; `once`: no two of them read the same part.
+  // Operand of products in `format`, read in tiles of that size; `once`: none is read twice.
   // `gathered`: tiles are copied even where they could be read in place.
   SourceMatrix(const Tensor& x, DType format, MatrixSize tile, bool once, bool gathered = false)
       : format_(format), strides_(x) {
