@@ -18,7 +18,8 @@ nn::Linear layer(int in, int out) { return nn::Linear::normal(in, out, kDeviatio
 // Rows of x (.., width) whose target counts, and their targets. If there is none, the first row and its
 // target: a loss needs a row.
 std::pair<Tensor, Tensor> masked_rows(const Tensor& x, const Tensor& targets, std::int32_t ignored) {
-  const auto* target = targets.data<std::int32_t>();
+  const Tensor read = reshape(targets, {-1});  // without gaps
+  const auto* target = read.data<std::int32_t>();
   std::vector<std::int32_t> kept;
   for (std::int64_t i = 0; i < targets.count(); ++i)
     if (target[i] != ignored) kept.push_back(static_cast<std::int32_t>(i));
@@ -112,9 +113,9 @@ Tensor Bert::masked_logits(const Tensor& hidden) const {
 }
 
 Tensor Bert::loss(const Inputs& inputs, const Tensor& targets, CrossEntropyOptions options) const {
-  if (targets.dtype() != int32 || targets.shape() != inputs.tokens.shape() || !targets.is_contiguous())
+  if (targets.dtype() != int32 || targets.shape() != inputs.tokens.shape())
     throw ShapeError("Bert", "targets " + to_string(targets.shape()),
-                     "contiguous int32 " + to_string(inputs.tokens.shape()));
+                     "int32 " + to_string(inputs.tokens.shape()));
   const auto masked = masked_rows(hidden(inputs), targets, options.ignore_index);
   return cross_entropy(masked_logits(masked.first), masked.second, options);
 }

@@ -226,15 +226,18 @@ AttendedGradients attend_differentiate(const Attended& x, const AttentionKernelO
           product(exchanged(cast(dropped(p), narrow)), gradient, v_format)};
 }
 
-void check_lengths(const char* op, std::int64_t batch, std::int64_t keys, const Tensor& lengths) {
+Tensor checked_lengths(const char* op, std::int64_t batch, std::int64_t keys, const Tensor& lengths) {
+  if (!lengths) return {};
   if (lengths.dtype() != int32)
     throw DTypeError(op, fmt::format("{} lengths", lengths.dtype().name()), "int32");
-  if (lengths.shape() != Shape{batch} || !lengths.is_contiguous())
+  if (lengths.shape() != Shape{batch})
     throw ShapeError(op, "lengths " + to_string(lengths.shape()), to_string(Shape{batch}));
+  Tensor read = contiguous(*thread_state().backend, lengths);
   for (std::int64_t i = 0; i < batch; ++i)
-    if (const auto length = lengths.data<std::int32_t>()[i]; length < 0 || length > keys)
+    if (const auto length = read.data<std::int32_t>()[i]; length < 0 || length > keys)
       throw ValueError(op, fmt::format("length {} at position {}", length, i),
                        fmt::format("from 0 to {} keys", keys));
+  return read;
 }
 
 Tensor copy_of_lengths(const Backend& backend, const Tensor& lengths) {

@@ -39,8 +39,9 @@ void attend_backward(const Backend& backend, const Attended& x, const AttentionK
 AttendedGradients attend_differentiate(const Attended& x, const AttentionKernelOptions& options,
                                        const Tensor& dy, DType q, DType k, DType v);
 
-// Throws for lengths that are not int32 (batch), each from 0 to the number of keys.
-void check_lengths(const char* op, std::int64_t batch, std::int64_t keys, const Tensor& lengths);
+// The lengths without gaps; undefined if they are. Throws for lengths that are not int32 (batch), each from 0
+// to the number of keys.
+Tensor checked_lengths(const char* op, std::int64_t batch, std::int64_t keys, const Tensor& lengths);
 
 // For backward: a caller may use the same tensor for the next batch.
 Tensor copy_of_lengths(const Backend& backend, const Tensor& lengths);

@@ -83,8 +83,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   if (options.kv_heads != 0 && options.kv_heads != k.size(1))
     throw ShapeError("attention", fmt::format("{} kv_heads and {}", options.kv_heads, to_string(k.shape())),
                      "as many as k has");
-  if (options.lengths) check_lengths("attention", q.size(0), k.size(2), options.lengths);
-  return apply(attention_op, {q, k, v, options.lengths},
+  return apply(attention_op, {q, k, v, checked_lengths("attention", q.size(0), k.size(2), options.lengths)},
                kernel_options("attention", options, q.shape(), k.size(2)));
 }
 

@@ -43,7 +43,7 @@ const Op cross_entropy_op{
     .forward =
         [](Call& call) {
           const CrossEntropyTerms& terms = call.as<CrossEntropyTerms>();
-          const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
+          const Tensor logits = contiguous(call.backend, call.inputs[0]), &targets = call.inputs[1];
           const Tensor in[] = {matrix_of(logits), column_of(targets)};
           const Tensor losses({targets.count(), 1}, call.result);
           const auto parameters = terms.parameters(terms.share);
@@ -55,7 +55,7 @@ const Op cross_entropy_op{
     .backward =
         [](BackwardCall& call) {
           const CrossEntropyTerms& terms = call.as<CrossEntropyTerms>();
-          const Tensor &logits = call.inputs[0], &targets = call.inputs[1];
+          const Tensor logits = contiguous(call.backend, call.inputs[0]), &targets = call.inputs[1];
           Tensor dx(call.shapes[0], call.gradients.dtype(0));
           const Tensor in[] = {matrix_of(logits), column_of(targets), reshaped(call.gradient, {1})};
           const Tensor out = matrix_of(dx);
@@ -134,10 +134,10 @@ Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& targets, const
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, CrossEntropyOptions options) {
-  if (!targets_fit("cross_entropy", logits, targets) || !logits.is_contiguous())
+  if (!targets_fit("cross_entropy", logits, targets))
     throw ShapeError("cross_entropy",
                      "logits " + to_string(logits.shape()) + ", targets " + to_string(targets.shape()),
-                     "contiguous logits (.., classes) and targets (..)");
+                     "logits (.., classes) and targets (..)");
   const Tensor read = contiguous(*thread_state().backend, targets);
   return apply(cross_entropy_op, {logits, read},
                cross_entropy_terms("cross_entropy", read, logits.size(-1), options));

@@ -107,9 +107,9 @@ Tensor self_attention(const Tensor& qkv, int heads, const AttentionOptions& opti
     throw ShapeError("self_attention",
                      fmt::format("{} with {} heads and {} kv_heads", to_string(qkv.shape()), heads, groups),
                      "(batch, context, (heads + 2 kv_heads) head_width), heads a multiple of kv_heads");
-  if (options.lengths) check_lengths("self_attention", qkv.size(0), qkv.size(1), options.lengths);
   const Shape q{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (heads + 2 * groups)};
-  return apply(self_attention_op, {qkv, options.lengths},
+  return apply(self_attention_op,
+               {qkv, checked_lengths("self_attention", qkv.size(0), qkv.size(1), options.lengths)},
                Options{heads, groups, kernel_options("self_attention", options, q, qkv.size(1))});
 }
 

@@ -53,6 +53,8 @@ TEST(Bert, TheLossIsThatOfAllLogits) {
   const Tensor logits = model.masked_logits(model.hidden({kTokens, kLengths}));
   EXPECT_EQ(logits.shape(), (Shape{2, 5, 7}));
   EXPECT_NEAR(loss_of(model).item(), cross_entropy(logits, kTargets).item(), 1e-6);
+  const Tensor longer = concat({kTargets, kTargets}, 1);
+  EXPECT_EQ(model.loss({kTokens, kLengths}, slice(longer, 1, 0, 5)).item(), loss_of(model).item());
   const Tensor nothing = full({2, 5}, -100, int32);
   EXPECT_EQ(model.loss({kTokens}, nothing).item(), 0);
   EXPECT_THROW(model.loss({kTokens}, full({2, 4}, 1, int32)), ShapeError);

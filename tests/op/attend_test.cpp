@@ -229,6 +229,14 @@ TEST(Attend, KeepsItsOwnLengths) {
   EXPECT_TRUE(same_bits(gradients(y, {q}, {}, x[3])[0], expected));
 }
 
+TEST(Attend, LengthsMayHaveStrides) {
+  const Tensor q = random_normal({2, 2, 3, 4}, 1, 1), qkv = random_normal({2, 3, 24}, 2, 1);
+  const AttentionOptions dense{.lengths = from_values({2, 1}, int32)};
+  const AttentionOptions strided{.lengths = from_values({2, 3, 1, 3}, int32).view({2}, {2}, 0)};
+  EXPECT_TRUE(same_bits(attention(q, q, q, strided), attention(q, q, q, dense)));
+  EXPECT_TRUE(same_bits(self_attention(qkv, 2, strided), self_attention(qkv, 2, dense)));
+}
+
 // Without scores all shares are the same, and with the identity for values they are the result.
 TEST(Attend, DropsWhatTheRandomNumbersSay) {
   constexpr std::int64_t kBatch = 2, kHeads = 3, kQueries = 5, kKeys = 16;

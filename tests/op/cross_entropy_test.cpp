@@ -18,6 +18,21 @@ TEST(CrossEntropy, TargetsMayHaveStrides) {
             linear_cross_entropy(logits, weight, dense).item());
 }
 
+// Logits of all positions but the last, against the tokens that follow.
+TEST(CrossEntropy, LogitsMayHaveStrides) {
+  const Tensor targets = from_values(Values{1, 2, 0, 1}, {2, 2}, int32);
+  const Tensor all = random_normal({2, 3, 3}, 1, 1).set_requires_grad();
+  const Tensor strided = slice(all, 1, 0, 2);
+  ASSERT_FALSE(strided.is_contiguous());
+  const Tensor dense = reshape(strided.detach(), {2, 2, 3}).set_requires_grad();
+  ASSERT_TRUE(dense.is_contiguous());
+  const Tensor loss = cross_entropy(strided, targets), expected = cross_entropy(dense, targets);
+  EXPECT_EQ(loss.item(), expected.item());
+  loss.backward(), expected.backward();
+  EXPECT_EQ(slice(all.grad(), 1, 0, 2).to_vector(), dense.grad().to_vector());
+  EXPECT_EQ(slice(all.grad(), 1, 2, 3).to_vector(), Values(6, 0));
+}
+
 TEST(CrossEntropy, RowsWithoutClassesMayBeIgnored) {
   const Tensor logits = zeros({2, 3, 0}).set_requires_grad();
   const Tensor loss = cross_entropy(logits, full({2, 3}, -100, int32));
