@@ -29,13 +29,15 @@ class Tokenizer {
   // vocabulary has that size or no pair is left. Throws ValueError for a vocabulary below 256.
   static Tokenizer train_bpe(std::string_view text, std::int64_t vocabulary);
 
-  // Reads a tokenizer.json with a BPE model: GPT-2's, Llama 3's and Llama 2's kinds, old and new. Throws
-  // FileError if it is malformed, Unsupported if it has a part that would change ids and that is not known
-  // here.
+  // Reads a tokenizer.json, or that of a folder, with a BPE model: GPT-2's, Llama 3's and Llama 2's kinds,
+  // old and new. Throws FileError if it is malformed, Unsupported if it has a part that would change ids and
+  // that is not known here.
   static Tokenizer load(const std::filesystem::path& file);
 
-  // Writes a tokenizer.json that load and `tokenizers` read, whole or not at all. Throws FileError.
-  void save(const std::filesystem::path& file) const;
+  // Writes into a folder a tokenizer.json that load and `tokenizers` read, and beside it the
+  // tokenizer_config.json by which transformers takes it as it is, where it would add a token to that of a
+  // GPT-2. Each is there whole or not at all. Throws FileError.
+  void save(const std::filesystem::path& folder) const;
 
   // Any bytes. Tokens for the start or end of a text are not added (beginning() has the former). Special
   // tokens written in the text become theirs, as in `tokenizers`. Throws ValueError for a part that the
@@ -56,6 +58,8 @@ class Tokenizer {
   std::string shown(std::int32_t id) const;
 
   std::int64_t vocabulary() const;  // the largest id, plus 1
+  // The same without the added tokens behind the others, such as one for padding: what a model has at least.
+  std::int64_t base_vocabulary() const;
   const std::string& name()
       const;  // "bytes", "bpe" or the file's kind: "byte-level bpe", "byte-fallback bpe"
 

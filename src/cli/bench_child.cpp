@@ -31,7 +31,7 @@ void write_all(int descriptor, const std::string& text) {
     write_all(descriptor, work());
     ::_exit(0);
   } catch (const std::bad_alloc&) {
-    write_all(descriptor, "out of memory; try a smaller --batch");
+    write_all(descriptor, "out of memory; try a smaller model, --batch or --context");
     ::_exit(kThrown);
   } catch (const std::exception& error) {
     write_all(descriptor, error.what());

@@ -7,9 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace halftone::cli {
@@ -19,7 +22,11 @@ template <class T>
 CLI::Validator within(T low, T high) {
   const auto check = [low, high](const std::string& text) {
     T value{};
-    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return std::string();
+    bool fits = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    if constexpr (std::is_integral_v<T>)  // CLI's own stops at the largest
+      fits = fits && std::from_chars(text.data(), text.data() + text.size(), value).ec !=
+                         std::errc::result_out_of_range;
+    if (fits) return std::string();
     return fmt::format("{}; expected {} to {}", text, low, high);
   };
   return {check, fmt::format("{} in [{} - {}]", CLI::detail::type_name<T>(), low, high)};

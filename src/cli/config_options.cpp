@@ -106,8 +106,10 @@ void ConfigOptions::add(CLI::App& command, const std::vector<std::string_view>& 
           if constexpr (std::is_same_v<T, bool>)
             option = command.add_flag(name, given_.*member, help);
           else if constexpr (std::is_same_v<T, std::filesystem::path>)
-            option = command.add_option_function<std::string>(
-                name, [this, member](const std::string& path) { given_.*member = path; }, help);
+            option = command
+                         .add_option_function<std::string>(
+                             name, [this, member](const std::string& path) { given_.*member = path; }, help)
+                         ->check([](const std::string& path) { return path.empty() ? "an empty path" : ""; });
           else
             option = command.add_option(name, given_.*member, help);
           if (!std::is_same_v<T, bool>) option->default_str(default_for(field));

@@ -39,13 +39,17 @@ struct Options {
 
 template <class Model>
 void write_text(const Model& model, const Options& options) {
-  const std::filesystem::path file = std::filesystem::path(options.model) / "tokenizer.json";
-  const bool has_file = std::filesystem::exists(file);
-  const data::Tokenizer tokenizer = has_file ? data::Tokenizer::load(file) : data::Tokenizer::bytes();
-  if (has_file ? tokenizer.vocabulary() > model.options.vocabulary : model.options.vocabulary != 256)
+  const int vocabulary = model.options.vocabulary;
+  const bool has_file = std::filesystem::exists(std::filesystem::path(options.model) / "tokenizer.json");
+  if (!has_file && vocabulary != 256)
+    throw FileError(options.model, fmt::format("no tokenizer.json, and {} tokens of the model", vocabulary),
+                    "the tokenizer.json that belongs to the model (without one, tokens are the 256 bytes)");
+  const data::Tokenizer tokenizer =
+      has_file ? data::Tokenizer::load(options.model) : data::Tokenizer::bytes();
+  if (tokenizer.base_vocabulary() > vocabulary)
     throw ValueError("generate",
-                     fmt::format("{} tokens of the tokenizer and {} of the model", tokenizer.vocabulary(),
-                                 model.options.vocabulary),
+                     fmt::format("{} tokens of the tokenizer and {} of the model",
+                                 tokenizer.base_vocabulary(), vocabulary),
                      "the tokenizer.json that belongs to the model, in its folder");
   models::GenerateOptions how{.max_new_tokens = options.tokens,
                               .temperature = options.temperature,
@@ -62,6 +66,13 @@ void write_text(const Model& model, const Options& options) {
   std::vector<std::int32_t> prompt = tokenizer.beginning();
   const std::vector<std::int32_t> given = tokenizer.encode(options.prompt);
   prompt.insert(prompt.end(), given.begin(), given.end());
+  // Of added tokens a tokenizer may have more than the model.
+  for (const std::int32_t token : prompt)
+    if (token >= vocabulary)
+      throw ValueError("generate",
+                       fmt::format("the token {} ('{}') of the prompt, and {} tokens of the model", token,
+                                   tokenizer.shown(token), vocabulary),
+                       "a prompt without it");
   fmt::print("{}", options.prompt);
   amp::autocast(amp::Casting(find_dtype(options.format)), [&] { models::generate(model, prompt, how); });
   fmt::print("\n");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -83,6 +84,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write
   restart_with_passive_waiting(argv);
   try {
     const int code = run(argc, argv);
@@ -91,7 +93,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Error& error) {
     return complain(error.what(), 2);
   } catch (const std::bad_alloc&) {
-    return complain("out of memory; try a smaller --batch", 1);
+    return complain("out of memory; try a smaller model, --batch or --context", 1);
   } catch (const std::exception& error) {  // halftone::Error: "[where] given; expected; try"
     return complain(error.what(), 1);
   }

@@ -38,6 +38,13 @@ std::size_t character(std::string_view text) {
   return size;
 }
 
+// A character, or a byte that is none.
+std::string in_words(const std::string& part) {
+  const auto first = static_cast<unsigned char>(part[0]);
+  return part.size() > 1 || first < 0x80 ? fmt::format("'{}'", part)
+                                         : fmt::format("the byte 0x{:02X}", first);
+}
+
 void first_ids(const TokenizerModel& model, std::string_view piece, std::vector<std::int32_t>& ids) {
   bool after_unknown = false;
   while (!piece.empty()) {
@@ -46,8 +53,10 @@ void first_ids(const TokenizerModel& model, std::string_view piece, std::vector<
     piece.remove_prefix(size);
     const auto unknown = [&] {
       if (model.unknown < 0)
-        throw ValueError("tokenizer", fmt::format("'{}', which the vocabulary has no token for", part),
-                         "text of its characters", "a byte-level tokenizer");
+        throw ValueError("tokenizer",
+                         fmt::format("{}, which the vocabulary has no token for", in_words(part)),
+                         "text of its characters",
+                         model.byte_level ? "a tokenizer with all 256 bytes" : "a byte-level tokenizer");
       if (!(after_unknown && model.fuse_unknown)) ids.push_back(model.unknown);
       after_unknown = true;
     };

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/atomic_file.h"
 #include "base/file.h"
@@ -16,14 +17,19 @@ namespace halftone::data {
 
 namespace {
 
+constexpr const char* kFile = "tokenizer.json";
+
 // Calls text(part) and token(id) for the stretches of a text, in order; of several tokens at one place the
 // longest is taken.
 template <class OnText, class OnToken>
 void take_out(std::string_view text, const std::vector<AddedToken>& added, OnText on_text, OnToken on_token) {
+  std::array<bool, 256> begins{};  // by the first byte: few places begin like a token
+  for (const AddedToken& token : added) begins[static_cast<unsigned char>(token.content[0])] = true;
   std::size_t done = 0;
   for (std::size_t i = 0; !added.empty() && i < text.size();) {
     const AddedToken* best = nullptr;
-    for (const AddedToken& token : added)
+    const bool may_begin = begins[static_cast<unsigned char>(text[i])];
+    for (const AddedToken& token : may_begin ? std::span(added) : std::span<const AddedToken>())
       if (text.substr(i).starts_with(token.content) &&
           (best == nullptr || token.content.size() > best->content.size()))
         best = &token;
@@ -128,15 +134,20 @@ Tokenizer Tokenizer::train_bpe(std::string_view text, std::int64_t vocabulary) {
   return Tokenizer(std::make_shared<const TokenizerModel>(train_model(text, vocabulary)));
 }
 
-Tokenizer Tokenizer::load(const std::filesystem::path& file) {
+Tokenizer Tokenizer::load(const std::filesystem::path& path) {
+  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / kFile : path;
   const std::string text = read_file(file, "a tokenizer.json");
   return Tokenizer(std::make_shared<const TokenizerModel>(parse_tokenizer(file.string(), text)));
 }
 
-void Tokenizer::save(const std::filesystem::path& file) const {
-  AtomicFile out(file);
-  out.write(model_->json.data(), model_->json.size());
-  out.commit();
+void Tokenizer::save(const std::filesystem::path& folder) const {
+  const auto write = [&](const char* name, const std::string& text) {
+    AtomicFile file(folder / name);
+    file.write(text.data(), text.size());
+    file.commit();
+  };
+  write(kFile, model_->json);
+  write("tokenizer_config.json", "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n");
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
@@ -178,6 +189,14 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
 }
 
 std::int64_t Tokenizer::vocabulary() const { return static_cast<std::int64_t>(model_->tokens.size()); }
+std::int64_t Tokenizer::base_vocabulary() const {
+  std::int64_t count = vocabulary();
+  const auto is_added = [&](const std::vector<AddedToken>& added) {
+    return std::any_of(added.begin(), added.end(), [&](const AddedToken& t) { return t.id == count - 1; });
+  };
+  while (is_added(model_->raw_added) || is_added(model_->normalized_added)) --count;
+  return count;
+}
 const std::vector<std::int32_t>& Tokenizer::beginning() const { return model_->beginning; }
 const std::string& Tokenizer::name() const { return model_->name; }
 

@@ -39,14 +39,16 @@ class Reader {
 
   TokenizerModel read() {
     if (json_depth(model_.json) > kDeepest) fail("arrays and objects nested too deeply", "a tokenizer.json");
-    Json all;
+    const Json all = Json::parse(model_.json, nullptr, false);
+    if (!all.is_object()) fail("no JSON object", "a tokenizer.json");
+    if (!all.contains("model")) fail("no \"model\"", "a tokenizer.json, not a vocab.json or a config.json");
     try {
-      all = Json::parse(model_.json);
       parts(all);
     } catch (const nlohmann::json::exception& error) {
-      throw FileError(where_, error.what(), "a tokenizer.json", "the file as its makers publish it");
+      const std::string_view text = error.what();  // "[json.exception.type_error.302] type must be ..."
+      fail(std::string(text.substr(text.find(' ') + 1)), "a tokenizer.json");
     } catch (const ValueError& error) {
-      throw FileError(where_, error.what(), "a tokenizer.json", "the file as its makers publish it");
+      fail(error.what(), "a tokenizer.json");
     }
     return std::move(model_);
   }
@@ -56,7 +58,8 @@ class Reader {
     throw FileError(where_, what, expected, "the file as its makers publish it");
   }
   [[noreturn]] void unsupported(const std::string& what, const std::string& expected) const {
-    throw Unsupported(where_, what, expected, "encoding with Hugging Face's tokenizers");
+    throw Unsupported(where_, what, expected,
+                      "a file of the kinds of GPT-2, Llama 2 or Llama 3, or --tokenizer bpe");
   }
 
   static std::vector<Json> steps(const Json& all, const char* part, const char* list) {
@@ -67,13 +70,14 @@ class Reader {
   }
 
   void parts(const Json& all) {
+    const Json& model = all.at("model");
+    if (const Json type = model.value("type", Json("BPE")); type != "BPE")
+      unsupported("a model " + type.dump(), "BPE");
     for (const Json& step : steps(all, "normalizer", "normalizers")) normalizer(step);
     for (const Json& step : steps(all, "pre_tokenizer", "pretokenizers")) pre_tokenizer(step);
     for (const Json& step : steps(all, "decoder", "decoders")) decoder(step);
     if (model_.byte_level != decodes_bytes_)
       fail("ByteLevel on one side only", "it in pre_tokenizer and decoder");
-    const Json& model = all.at("model");
-    if (model.value("type", "BPE") != "BPE") unsupported("a model " + model.at("type").dump(), "BPE");
     for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (const Json text = model.value(affix, Json()); !text.is_null() && text != "")
         unsupported(affix, "none");

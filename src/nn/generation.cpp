@@ -123,7 +123,7 @@ std::vector<std::int32_t> generate(const NextToken& model, std::span<const std::
   if (prompt.empty()) throw ValueError("generate", "an empty prompt", "at least one token");
   return inference([&] {
     std::vector<std::int32_t> all(prompt.begin(), prompt.end());
-    KeyValueCache cache(model.context);
+    KeyValueCache cache(std::min(model.context, std::ssize(all) + options.max_new_tokens));
     std::int64_t cached_from = 0;
     for (int i = 0; i < options.max_new_tokens; ++i) {
       const std::int64_t begin = window_begin(static_cast<std::int64_t>(all.size()), model.context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // config.json of transformers and the options of our models. A key that is missing has transformers' default;
-// a key that asks for what our model does not do is an error.
+// a key that asks for what our model does not do is an error, or a warning if it matters in training only.
 #include "train/model_config.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/file.h"
+#include "halftone/warning.h"
 #include "halftone/weights.h"
 
 namespace halftone::models {
@@ -55,6 +56,16 @@ class Fields {
   // Missing, or this.
   void expect(const char* key, const Json& value) const {
     if (has(key) && json_[key] != value) fail_at(key, dump(value) + ": nothing else is supported");
+  }
+  // Missing, or a name of that one function.
+  void expect(const char* key, const char* name, const char* other_name) const {
+    if (!has(key) || json_[key] != other_name) expect(key, name);
+  }
+  // Dropout that our model does not have is nothing to somebody who does not train.
+  void expect_in_training(const char* key, double value, const char* why) const {
+    if (has(key) && json_[key] != value)
+      warn_once(file_.string(), fmt::format("{}: {}", key, dump(json_[key])), fmt::format("{}{}", value, why),
+                "it as it is, unless you train: there it is what counts");
   }
   [[noreturn]] void fail_at(const char* key, const std::string& expected) const {
     fail(fmt::format("{}: {}", key, dump(json_[key])), expected);
@@ -104,7 +115,9 @@ void read_rope(const Fields& fields, LlamaOptions& o) {
     if (type == "default") continue;
     o.rope_scaling.factor = fields.number_in(rope, "factor");
     if (type == "linear") continue;
-    const double context = fields.number_in(rope, "original_max_position_embeddings");
+    const char* original = "original_max_position_embeddings";
+    const double context =
+        rope.contains(original) ? fields.number_in(rope, original) : static_cast<double>(o.context);
     if (!(context >= 1 && context <= std::numeric_limits<int>::max()))
       fields.fail_at(key, "an original_max_position_embeddings of at least 1");
     o.rope_scaling.original_context = static_cast<std::int64_t>(context);
@@ -156,7 +169,8 @@ std::string model_type(const std::filesystem::path& folder) {
   const Fields fields(folder / "config.json");
   for (const char* type : {"gpt2", "llama", "bert"})
     if (fields.has("model_type") && fields["model_type"] == type) return type;
-  fields.fail(fields.has("model_type") ? "another model_type" : "no model_type", "gpt2, llama or bert");
+  const std::string expected = "gpt2, llama or bert";
+  fields.has("model_type") ? fields.fail_at("model_type", expected) : fields.fail("no model_type", expected);
 }
 
 std::vector<std::int32_t> end_tokens(const std::filesystem::path& folder) {
@@ -178,7 +192,7 @@ std::vector<std::int32_t> end_tokens(const std::filesystem::path& folder) {
 
 Gpt2Options gpt2_options(const std::filesystem::path& folder) {
   const Fields fields = open_config(folder, "gpt2");
-  fields.expect("activation_function", "gelu_new");
+  fields.expect("activation_function", "gelu_new", "gelu_pytorch_tanh");
   fields.expect("scale_attn_weights", true);
   fields.expect("scale_attn_by_inverse_layer_idx", false);
   fields.expect("add_cross_attention", false);
@@ -193,17 +207,17 @@ Gpt2Options gpt2_options(const std::filesystem::path& folder) {
     fields.fail_at("n_inner", "null: four times n_embd");
   o.epsilon = fields.number("layer_norm_epsilon", 1e-5);
   o.dropout = fields.number("resid_pdrop", 0.1);
-  fields.expect("embd_pdrop", o.dropout);
+  fields.expect_in_training("embd_pdrop", o.dropout, ", the resid_pdrop");
   o.attention_dropout = fields.number("attn_pdrop", 0.1);
   return checked(fields, o);
 }
 
 LlamaOptions llama_options(const std::filesystem::path& folder) {
   const Fields fields = open_config(folder, "llama");
-  fields.expect("hidden_act", "silu");
+  fields.expect("hidden_act", "silu", "swish");
   fields.expect("attention_bias", false);
   fields.expect("mlp_bias", false);
-  fields.expect("attention_dropout", 0.0);
+  fields.expect_in_training("attention_dropout", 0, "");
   LlamaOptions o;
   o.vocabulary = fields.integer("vocab_size", 32000);
   o.context = fields.integer("max_position_embeddings", 2048);
@@ -235,7 +249,7 @@ BertOptions bert_options(const std::filesystem::path& folder) {
   o.token_types = fields.integer("type_vocab_size", 2);
   o.epsilon = fields.number("layer_norm_eps", 1e-12);
   o.dropout = fields.number("hidden_dropout_prob", 0.1);
-  fields.expect("classifier_dropout", o.dropout);
+  fields.expect_in_training("classifier_dropout", o.dropout, ", the hidden_dropout_prob");
   o.attention_dropout = fields.number("attention_probs_dropout_prob", 0.1);
   o.head = bert_head(fields);
   if (o.head == BertHead::classes) {

@@ -119,7 +119,11 @@ class Unpacker {
                  to_string(field, parts.record.config));
     }
     check_same("recipe", text("recipe"), fields_of(parts.record.config.recipe));
-    check_same("data", text("config.data"), parts.data);
+    if (text("config.data") != parts.data)
+      throw ValueError(
+          "resume", fmt::format("data of checksum {}", parts.data),
+          fmt::format("{}, those of {}", text("config.data"), file_.string()),
+          "the files (of a text: and the tokenizer) that the run was started with, or a new --out");
   }
 
   const Tensor& tensor(const std::string& name, DType dtype, const Shape& shape) {

@@ -361,8 +361,9 @@ class Run {
 
 void refuse_to_overwrite(const std::filesystem::path& out) {
   std::error_code error;
-  for (const char* file : {"state.safetensors", "record.json", "compare.json", "config.json",
-                           "tokenizer.json", "model.safetensors", "model.safetensors.index.json"})
+  for (const char* file :
+       {"state.safetensors", "record.json", "compare.json", "config.json", "tokenizer.json",
+        "tokenizer_config.json", "model.safetensors", "model.safetensors.index.json"})
     if (std::filesystem::exists(out / file, error))
       throw ValueError("out", fmt::format("{}, which a run or a model is in", (out / file).string()),
                        "a folder without one", "--resume to continue that run, or another --out");

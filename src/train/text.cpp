@@ -23,6 +23,9 @@ constexpr std::int64_t kValidationWindows = 160;  // at most: an evaluation must
 data::Tokenizer make_tokenizer(const Config& config, std::string_view training) {
   if (config.tokenizer == "bytes") return data::Tokenizer::bytes();
   if (config.tokenizer == "bpe") return data::Tokenizer::train_bpe(training, config.vocabulary);
+  if (!std::filesystem::exists(config.tokenizer))
+    throw ValueError("tokenizer", config.tokenizer + ", which is no file",
+                     "bytes, bpe, or the path of a tokenizer.json or its folder");
   return data::Tokenizer::load(config.tokenizer);
 }
 
@@ -146,7 +149,7 @@ class Text : public Task {
     return text;
   }
   void export_model(const std::filesystem::path& folder) override {
-    corpus_.tokenizer.save(folder / "tokenizer.json");  // first: a model without one is read as bytes
+    corpus_.tokenizer.save(folder);  // first: a model without one is read as bytes
     models::save_weights(model_, folder);
   }
 
@@ -210,6 +213,8 @@ void check_options(const Config& config) {
     refuse("kv_heads", config.kv_heads, "of a gpt2, which has as many as heads", "--model llama");
   if (config.tokenizer != "bpe" && config.vocabulary != Config().vocabulary)
     refuse("vocabulary", config.vocabulary, "of a tokenizer that is not trained here", "--tokenizer bpe");
+  if (config.sample_every == 0 && !config.prompt.empty())
+    refuse("prompt", config.prompt, "without samples", "--sample-every");
 }
 
 std::unique_ptr<Task> make(const Config& config, DType parameter) {

@@ -43,6 +43,8 @@ TEST_F(ConfigOptions, WhatIsPrintedToContinueIsUnderstood) {
                                         "--checkpoint",
                                         "--prompt",
                                         "two words",
+                                        "--sample-every",
+                                        "500",
                                         "--steps",
                                         "1000",
                                         "--width",
@@ -63,7 +65,7 @@ TEST_F(ConfigOptions, WhatIsPrintedToContinueIsUnderstood) {
   ASSERT_NE(at, std::string::npos) << error;
   std::string line = error.substr(at + start.size());
   line = line.substr(0, line.find('\n'));
-  EXPECT_NE(line.find(" --checkpoint --prompt 'two words' "), std::string::npos) << line;
+  EXPECT_NE(line.find(" --checkpoint --sample-every 500 --prompt 'two words' "), std::string::npos) << line;
   const CommandResult resumed = run_command(line);
   EXPECT_EQ(resumed.code, 0) << line << "\n" << resumed.output;
 }
@@ -88,6 +90,13 @@ TEST_F(ConfigOptions, AnOptionTypedWithItsDefaultStillWins) {
 TEST_F(ConfigOptions, OfAnOptionTypedTwiceTheLastCounts) {
   ASSERT_EQ(run_command(tiny("--seed 3 --seed 4 --out a")).code, 0);
   EXPECT_EQ(json("a/record.json")["config"]["seed"], 4);
+}
+
+// Of a shell variable that is not set: not the default.
+TEST_F(ConfigOptions, AnEmptyPathIsAUsageError) {
+  const Streams result = run_apart("train text --file ''");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.error.find("an empty path"), std::string::npos) << result.error;
 }
 
 TEST_F(ConfigOptions, AFileThatCannotBeUnderstoodIsAUsageErrorNamingThePlace) {

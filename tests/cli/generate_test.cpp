@@ -87,7 +87,8 @@ TEST_F(Generate, AFewTokensAreEnoughIfTheyHaveAFile) {
   std::filesystem::remove("model/tokenizer.json");
   const CommandResult result = run_command("generate --model model --prompt the");
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.output.find("29 of the model"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("no tokenizer.json, and 29 tokens of the model"), std::string::npos)
+      << result.output;
 }
 
 TEST_F(Generate, WhatIsNoModelIsSaidSo) {
@@ -99,8 +100,9 @@ TEST_F(Generate, WhatIsNoModelIsSaidSo) {
 }
 
 TEST_F(Generate, OptionsOutOfRangeAreUsageErrors) {
-  for (const char* option : {"--tokens 0", "--temperature -1", "--top-p 0", "--top-k -1", "--prompt ''",
-                             "--format int8", "--temperature nan", "--top-p nan", "--seed -1"})
+  for (const char* option :
+       {"--tokens 0", "--temperature -1", "--top-p 0", "--top-k -1", "--prompt ''", "--format int8",
+        "--temperature nan", "--top-p nan", "--seed -1", "--seed 99999999999999999999"})
     EXPECT_EQ(run_command(std::string("generate --model x ") + option).code, 2) << option;
 }
 
@@ -127,6 +129,21 @@ TEST_F(Generate, ATokenizerOfAnotherModelIsRefused) {
   const CommandResult result = run_command("generate --model model");
   EXPECT_EQ(result.code, 1);
   EXPECT_NE(result.output.find("of the tokenizer and 256 of the model"), std::string::npos) << result.output;
+}
+
+// Such as transformers adds to pad a batch: a text needs none of them.
+TEST_F(Generate, ATokenizerMayHaveAddedTokensThatTheModelLacks) {
+  train();
+  const std::string command = "generate --model model --tokens 20 --prompt the";
+  const std::string text = run_command(command).output;
+  replace("model/tokenizer.json", "\"added_tokens\": []",
+          R"("added_tokens": [{"id": 256, "content": "<pad>"}])");
+  EXPECT_EQ(run_command(command).output, text);
+  const CommandResult padded = run_command("generate --model model --prompt 'the<pad>'");
+  EXPECT_EQ(padded.code, 1);
+  EXPECT_NE(padded.output.find("the token 256 ('<pad>') of the prompt, and 256 tokens of the model"),
+            std::string::npos)
+      << padded.output;
 }
 
 }  // namespace

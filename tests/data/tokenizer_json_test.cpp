@@ -57,7 +57,13 @@ TEST(TokenizerJson, SaysWhatIsWrong) {
   EXPECT_THAT(refusal<FileError>("/decoder", nullptr), HasSubstr("on one side only"));
   EXPECT_THAT(refusal<FileError>("/added_tokens/0/content", ""), HasSubstr("an empty added token"));
   EXPECT_THAT(refusal<FileError>("/model", nullptr), HasSubstr("expected a tokenizer.json"));
-  EXPECT_THAT(refusal<Unsupported>("/model/type", "WordPiece"), HasSubstr("expected BPE"));
+  EXPECT_THAT(refusal<FileError>("/model/vocab/a", "b"), HasSubstr("[f.json] type must be number"));
+  EXPECT_THAT(refusal<Unsupported>("/model/type", "WordPiece"),
+              HasSubstr("a model \"WordPiece\"; expected BPE"));
+  for (const char* other : {"a text", "[]", "{\"a\": "})
+    EXPECT_THAT(message_of<FileError>([&] { parse_tokenizer("f", other); }), HasSubstr("[f] no JSON object"));
+  EXPECT_THAT(message_of<FileError>([&] { parse_tokenizer("vocab.json", R"({"a": 0})"); }),
+              HasSubstr("no \"model\"; expected a tokenizer.json, not a vocab.json"));
   EXPECT_THAT(refusal<Unsupported>("/normalizer", {{"type", "NFC"}}), HasSubstr("the normalizer NFC"));
   EXPECT_THAT(refusal<FileError>("/pre_tokenizer", {{"type", "Metaspace"}, {"replacement", ""}}),
               HasSubstr("a Metaspace of nothing"));

@@ -17,6 +17,7 @@ namespace {
 using halftone::testing::message_of;
 using halftone::testing::read_bytes;
 using halftone::testing::Scratch;
+using halftone::testing::write_bytes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,8 +50,8 @@ TEST_P(Fixture, GivesTheIdsAndTextsOfHuggingFace) {
 TEST_P(Fixture, SavesWhatItLoaded) {
   const Scratch scratch;
   const Tokenizer tokenizer = Tokenizer::load(folder / (std::string(GetParam()) + ".json"));
-  tokenizer.save(scratch / "a.json");
-  EXPECT_EQ(read_bytes(scratch / "a.json"), read_bytes(folder / (std::string(GetParam()) + ".json")));
+  tokenizer.save(scratch.path());
+  EXPECT_EQ(read_bytes(scratch / "tokenizer.json"), read_bytes(folder / (std::string(GetParam()) + ".json")));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Fixture,
@@ -70,8 +71,8 @@ TEST(Tokenizer, ByteLevelRoundTripsAnyBytes) {
   const std::string text = all_kinds_of_bytes();
   const Scratch scratch;
   for (const Tokenizer& made : {Tokenizer::bytes(), Tokenizer::train_bpe(text, 700)}) {
-    made.save(scratch / "a.json");
-    const Tokenizer loaded = Tokenizer::load(scratch / "a.json");
+    made.save(scratch.path());
+    const Tokenizer loaded = Tokenizer::load(scratch.path());
     EXPECT_EQ(loaded.name(), made.name());
     EXPECT_EQ(loaded.vocabulary(), made.vocabulary());
     EXPECT_EQ(loaded.encode(text), made.encode(text));
@@ -83,6 +84,28 @@ TEST(Tokenizer, ByteLevelRoundTripsAnyBytes) {
   }
   const Tokenizer fallback = Tokenizer::load(folder / "llama2.json");
   EXPECT_EQ(fallback.decode(fallback.encode("caf\xC3 \xFF\x80")), "caf\xC3 \xFF\x80");
+}
+
+// transformers makes one of its own classes, with a token more, of a folder that does not say this.
+TEST(Tokenizer, TellsTransformersToTakeItAsItIs) {
+  const Scratch scratch;
+  Tokenizer::bytes().save(scratch.path());
+  EXPECT_EQ(nlohmann::json::parse(read_bytes(scratch / "tokenizer_config.json")),
+            (nlohmann::json{{"tokenizer_class", "PreTrainedTokenizerFast"}}));
+}
+
+TEST(Tokenizer, AddedTokensAreNotOfTheBaseVocabulary) {
+  EXPECT_EQ(Tokenizer::bytes().base_vocabulary(), 256);
+  const Scratch scratch;
+  Tokenizer::bytes().save(scratch.path());
+  nlohmann::json all = nlohmann::json::parse(read_bytes(scratch / "tokenizer.json"));
+  all["added_tokens"] = {{{"id", 256}, {"content", "<pad>"}},
+                         {{"id", 257}, {"content", "<end>"}, {"normalized", true}}};
+  write_bytes(scratch / "tokenizer.json", all.dump());
+  const Tokenizer tokenizer = Tokenizer::load(scratch.path());
+  EXPECT_EQ(tokenizer.vocabulary(), 258);
+  EXPECT_EQ(tokenizer.base_vocabulary(), 256);
+  EXPECT_THAT(tokenizer.encode("a<pad><pa<end>"), ElementsAre('a', 256, '<', 'p', 'a', 257));
 }
 
 TEST(Tokenizer, RefusesIdsThatItDoesNotHave) {

@@ -272,6 +272,11 @@ TEST(TextTask, SamplesShowWhatHasNoTokenAndAPromptIsReadFirst) {
   EXPECT_THAT(message_of<ValueError>([&] { run(config, [&](const Progress& p) { steps = p.step; }); }),
               HasSubstr("'X', which the vocabulary has no token for"));
   EXPECT_EQ(steps, 0);
+  // Of bytes, and some are missing.
+  std::ofstream(config.tokenizer)
+      << R"({"model": {"type": "BPE", "merges": [], "vocab": {)" << vocab
+      << R"(}}, "pre_tokenizer": {"type": "ByteLevel"}, "decoder": {"type": "ByteLevel"}})";
+  EXPECT_THAT(message_of<ValueError>([&] { run(config); }), HasSubstr("try a tokenizer with all 256 bytes"));
 }
 
 TEST(TextTask, OptionsOfAnotherModelOrTokenizerAreRefused) {
@@ -284,6 +289,9 @@ TEST(TextTask, OptionsOfAnotherModelOrTokenizerAreRefused) {
   EXPECT_THAT(refused([](Config& c) { c.model = "llama", c.dropout = 0.5; }), HasSubstr("[dropout] 0.5"));
   EXPECT_THAT(refused([](Config& c) { c.kv_heads = 2; }), HasSubstr("[kv_heads] 2"));
   EXPECT_THAT(refused([](Config& c) { c.vocabulary = 300; }), HasSubstr("[vocabulary] 300"));
+  EXPECT_THAT(refused([](Config& c) { c.prompt = "a"; }), HasSubstr("[prompt] a without samples"));
+  EXPECT_THAT(refused([](Config& c) { c.tokenizer = "BPE"; }),
+              HasSubstr("BPE, which is no file; expected bytes, bpe, or the path"));
   std::ofstream(scratch / "t.bin") << "abcd";
   EXPECT_THAT(refused([&](Config& c) { c.data = scratch / "t.bin", c.tokenizer = "bpe"; }),
               HasSubstr("bpe, for a file of tokens"));
