@@ -12,6 +12,7 @@
 #include <cmath>
 #include <utility>
 
+#include "backend/precision.h"
 #include "halftone/op.h"
 #include "halftone/parallel.h"
 #include "halftone/profile.h"
@@ -51,7 +52,7 @@ std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t classes) {
 }
 
 DType wide(const Tensor& x, const Tensor& weight) {
-  return x.dtype() == float64 || weight.dtype() == float64 ? float64 : float32;
+  return is_wide(promote(x.dtype(), weight.dtype())) ? float64 : float32;
 }
 
 // How the gradient of the logits goes into its products: multiplied by `share` and rounded to `dtype`. What
