@@ -9,24 +9,17 @@
 #include "halftone/error.h"
 
 namespace halftone {
-namespace {
-
-Shape leading(const Shape& shape) {
-  return Shape(std::span(shape.begin(), static_cast<std::size_t>(std::max(shape.rank() - 1, 0))));
-}
-
-}  // namespace
 
 Nest rows_of(std::span<const Tensor> in, std::span<const Tensor> out) {
   assert(!out.empty() && in.size() <= kMaxOperands && out.size() <= kMaxOperands);
-  Nest nest(leading(out[0].shape()));
+  Nest nest(leading(out[0].shape(), 1));
   for (const std::span<const Tensor> operands : {in, out}) {
     for (const Tensor& x : operands) {
-      const Shape sizes = leading(x.shape());
+      const Shape sizes = leading(x.shape(), 1);
       if (sizes.count() == 1)
         nest.add(Shape(), Shape());
       else
-        nest.add(sizes, leading(x.strides()));
+        nest.add(sizes, leading(x.strides(), 1));
     }
   }
   return nest;
@@ -39,7 +32,7 @@ void check_indices(const char* loop, const Tensor& indices, std::int64_t count) 
   for (std::int64_t i = 0; i < indices.count(); ++i)
     if (values[i * stride] < 0 || values[i * stride] >= count)
       throw ValueError(loop, fmt::format("index {} at position {}", values[i * stride], i),
-                       fmt::format("0 to {}", count - 1));
+                       count == 0 ? "no index: the table is empty" : fmt::format("0 to {}", count - 1));
 }
 
 }  // namespace halftone

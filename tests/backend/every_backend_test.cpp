@@ -186,6 +186,13 @@ TEST_P(EveryBackend, ReduceIntoEveryFormatAndLayout) {
 // 2^24 + 1 is no float32.
 TEST_P(EveryBackend, WholeNumbersAreAddedExactly) {
   constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
+  const Tensor odd = from_values({0x1000001, -0x1000000}, int32), rounds = full({2}, 0x1000000, float32);
+  const Tensor differences = empty({2}, float32), sum = empty({1}, float32);
+  backend().elementwise(formula<2>([](auto x, auto y) { return x - y; }), std::array{odd, rounds},
+                        differences);
+  EXPECT_EQ(differences.to_vector(), (std::vector<double>{1, -0x2000000}));
+  backend().reduce(Reduction::sum, odd, sum);
+  EXPECT_EQ(sum.item(), 1);
   for (const DType dtype : {int32, int64}) {
     const Tensor x = full({3, 5}, 0x1000001, dtype), y = zeros({5}, dtype);
     const Tensor sums = empty({3, 5}, dtype), total = empty({3, 1}, dtype), largest = empty({3, 1}, dtype);

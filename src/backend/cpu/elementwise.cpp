@@ -97,7 +97,7 @@ void Loop::units(std::int64_t begin, std::int64_t end) const {
 void Cpu::elementwise(const Formula& f, std::span<const Tensor> in, const Tensor& out,
                       std::span<const double> parameters) const {
   assert(std::ssize(in) == f.inputs && parameters.size() <= kMaxParameters);
-  if (!cpu::fits_float32(out.dtype()) || cpu::any_wide(in))  // a result in int32 is computed in double
+  if (!cpu::fits_float32(out.dtype()) || !cpu::all_fit_float32(in))  // an int32 counts in double
     return cpu::reference_backend().elementwise(f, in, out, parameters);
   if (out.count() == 0) return;
 

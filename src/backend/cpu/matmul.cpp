@@ -11,7 +11,7 @@
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/onednn_loops.h"
 #include "backend/cpu/precision.h"
-#include "backend/iteration.h"
+#include "backend/rows.h"
 #include "halftone/parallel.h"
 
 namespace halftone::cpu {
@@ -68,10 +68,6 @@ bool is_far_apart(const Tensor& a, std::int64_t columns) {
   return a.dtype() == float32 && strides.row == 1 && strides.column >= kPage && columns >= kLeastColumns;
 }
 
-Shape batch(const Shape& shape) {
-  return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2)));
-}
-
 void multiply(const Matmul& call) {
   const Tensor bias = call.bias.defined() ? contiguous(decoded(call.bias, float32)) : Tensor();
   const DType format = product_format(call.a.dtype(), call.b.dtype());
@@ -79,7 +75,7 @@ void multiply(const Matmul& call) {
   const MatrixSize tile = tile_of(call, format);
   const std::int64_t down = chunk_count(rows, tile.rows), across = chunk_count(columns, tile.columns),
                      tiles = down * across;
-  const std::int64_t products = batch(call.c.shape()).count();
+  const std::int64_t products = leading(call.c.shape(), 2).count();
   // One product alone leaves the decoding of what has several chunks to all threads. Rows that several tiles
   // share are decoded with the first of them, and all are one task, if that leaves enough tasks.
   const auto with_tile = [&](const Tensor& x) { return products * tiles > 1 || x.count() <= kChunk; };
@@ -91,9 +87,9 @@ void multiply(const Matmul& call) {
                        with_tile(call.b) && down == 1 && (call.b.rank() > 2 || products == 1));
   const ResultMatrix c(call.c, format, call.accumulate);
 
-  Nest batches(batch(call.c.shape()));
+  Nest batches(leading(call.c.shape(), 2));
   for (const Tensor* x : {&a.tensor(), &b.tensor(), &c.tensor()})
-    batches.add(batch(x->shape()), batch(x->strides()));
+    batches.add(leading(x->shape(), 2), leading(x->strides(), 2));
   const auto compiled = [&](MatrixSize size) {
     return compiled_product({.format = format,
                              .result = c.written(),

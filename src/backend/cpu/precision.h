@@ -16,6 +16,10 @@ inline bool fits_float32(DType dtype) {
   return dtype.is_floating() ? !is_wide(dtype) : dtype.format().mantissa_bits <= 24;
 }
 
+inline bool all_fit_float32(std::span<const Tensor> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor& x) { return fits_float32(x.dtype()); });
+}
+
 // Where calls go that float32 cannot serve.
 inline const Reference& reference_backend() {
   static const Reference reference;

@@ -28,7 +28,7 @@ Nest pair_nest() {
 }  // namespace
 
 void Cpu::reduce(Reduction kind, const Tensor& x, const Tensor& y, double scale, bool accumulate) const {
-  if (cpu::is_wide(x) || !cpu::fits_float32(y.dtype()))  // a result in int32 is computed in double
+  if (!cpu::fits_float32(x.dtype()) || !cpu::fits_float32(y.dtype()))  // an int32 counts in double
     return cpu::reference_backend().reduce(kind, x, y, scale, accumulate);
   if (y.count() == 0) return;
   if (y.dtype() != float32 || !y.is_contiguous()) {

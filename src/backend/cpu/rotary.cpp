@@ -41,10 +41,6 @@ struct Turn {
   }
 };
 
-Shape leading(const Shape& shape) {
-  return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2)));
-}
-
 bool turned_in_place(const Tensor& x) {
   return (x.dtype() == float32 || x.dtype() == bfloat16) && row_stride(x) == 1;
 }
@@ -62,9 +58,9 @@ void rotary(const KernelCall& call) {
   const std::int64_t width = x.size(-1), positions = x.size(-2);
   if (x.count() == 0) return;
 
-  Nest nest(leading(x.shape()));
-  nest.add(leading(x.shape()), leading(x.strides()));
-  nest.add(leading(y.shape()), leading(y.strides()));
+  Nest nest(leading(x.shape(), 2));
+  nest.add(leading(x.shape(), 2), leading(x.strides(), 2));
+  nest.add(leading(y.shape(), 2), leading(y.strides(), 2));
   const std::int64_t chunk = std::max<std::int64_t>(16384 / width, 1), chunks = chunk_count(positions, chunk);
   const auto* from = static_cast<const std::byte*>(x.raw());
   auto* to = static_cast<std::byte*>(y.raw_mutable());

@@ -3,24 +3,16 @@
 // c = a b (+ c) (+ bias): each element is one dot product, summed in double and rounded once.
 #include <optional>
 
-#include "backend/iteration.h"
 #include "backend/reference/element.h"
 #include "backend/reference/reference.h"
+#include "backend/rows.h"
 
 namespace halftone {
-namespace {
-
-// The sizes of all axes but the last two.
-Shape batch(const Shape& shape) {
-  return Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.rank() - 2)));
-}
-
-}  // namespace
 
 void Reference::matmul(const Matmul& call) const {
   const auto& [a, b, c, bias, accumulate] = call;
-  Nest batches(batch(c.shape()));
-  for (const Tensor* x : {&a, &b, &c}) batches.add(batch(x->shape()), batch(x->strides()));
+  Nest batches(leading(c.shape(), 2));
+  for (const Tensor* x : {&a, &b, &c}) batches.add(leading(x->shape(), 2), leading(x->strides(), 2));
   const reference::Reader left(a), right(b);
   std::optional<reference::Reader> added;
   if (bias.defined()) added.emplace(bias);
