@@ -27,6 +27,9 @@ struct Parameter {
   Tensor value;
 };
 
+// The format in which what has that one is added up: gradients, moments, statistics.
+inline DType sum_dtype(DType dtype) { return dtype == float64 ? float64 : float32; }
+
 // Everything about the running thread that an op's result depends on besides its inputs. A scope is: copy,
 // change, restore. checkpoint() keeps a copy and restores it to recompute.
 struct ThreadState {

@@ -110,7 +110,7 @@ struct RotaryScaling {
 Tensor rotary(const Tensor& x, double base = 10000, std::int64_t first_position = 0,
               const RotaryScaling& scaling = {});
 
-// Pooling windows of size x size, moved by the same; sizes must divide.
+// Pooling windows of size x size (of a maximum at most 16), moved by the same; sizes must divide.
 Tensor max_pool2d(const Tensor& image, int size);
 Tensor avg_pool2d(const Tensor& image, int size);
 

@@ -12,8 +12,6 @@ namespace {
 
 constexpr Formula kAdd = formula<2>([](auto x, auto y) { return x + y; });
 
-DType sum_dtype(DType dtype) { return dtype == float64 ? float64 : float32; }
-
 Tensor converted(const Tensor& x, DType dtype) {
   const profile::Scope scope("convert gradient", profile::Class::cast);
   Tensor result(x.shape(), dtype);

@@ -5,7 +5,6 @@
 // cast.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "autograd/node.h"

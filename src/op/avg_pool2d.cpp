@@ -2,6 +2,7 @@
 //
 // avg_pool2d: the mean of each window, summed in float32 or better; dx = dy / size^2 everywhere in the
 // window.
+#include <climits>
 #include <utility>
 
 #include "backend/kernel_options.h"
@@ -73,7 +74,7 @@ const Register registered(avg_pool2d_op);
 }  // namespace
 
 Tensor avg_pool2d(const Tensor& image, int size) {
-  check_pool("avg_pool2d", image, size);
+  check_pool("avg_pool2d", image, size, INT_MAX);
   return apply(avg_pool2d_op, {image}, PoolOptions{size});
 }
 

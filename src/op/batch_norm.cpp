@@ -48,8 +48,6 @@ constexpr Formula kInputGradient =
     });
 constexpr Formula kProduct = formula<2>([](auto a, auto b) { return a * b; });
 
-DType wide(const Tensor& x) { return x.dtype() == float64 ? float64 : float32; }
-
 // A reduction onto the channels, in float64.
 Tensor over_rows(const Backend& backend, const Tensor& x, double factor) {
   Shape kept = x.shape();
@@ -126,10 +124,10 @@ void backward(BackwardCall& call) {
   const Tensor &mean = call.saved[0], &inverse = call.saved[1];
   const bool training = call.as<Options>().training;
   const Shape channels{x.size(-1)};
-  Tensor dx(x.shape(), call.gradients.wanted(0) ? call.gradients.dtype(0) : wide(x));
+  Tensor dx(x.shape(), call.gradients.wanted(0) ? call.gradients.dtype(0) : sum_dtype(x.dtype()));
   const Tensor in[] = {x, w, mean, inverse, dy};
   const Kernel fused = float32_kernel(call.backend, in, dx, "batch_norm.backward");
-  Tensor dw(channels, wide(x)), db(channels, wide(x));
+  Tensor dw(channels, sum_dtype(x.dtype())), db(channels, sum_dtype(x.dtype()));
   if (training && fused != nullptr) {
     const Tensor out[] = {dx, dw, db};
     fused({in, out, call.options});

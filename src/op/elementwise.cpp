@@ -16,8 +16,6 @@ std::span<const double> scalars(const std::any& options) {
   return values ? std::span<const double>(*values) : std::span<const double>();
 }
 
-DType wide(DType dtype) { return dtype == float64 ? float64 : float32; }
-
 const Tensor& operand(const BackwardCall& call, Operand which) {
   switch (which) {
     case Operand::y:
@@ -35,7 +33,7 @@ void deliver_gradient(BackwardCall& call, int input, const Gradient& gradient) {
   for (const Operand which : gradient.operands) operands.push_back(operand(call, which));
   const Shape& shape = call.gradient.shape();
   const DType dtype = call.gradients.dtype(input);
-  Tensor dx(shape, call.shapes[static_cast<std::size_t>(input)] == shape ? dtype : wide(dtype));
+  Tensor dx(shape, call.shapes[static_cast<std::size_t>(input)] == shape ? dtype : sum_dtype(dtype));
   call.backend.elementwise(gradient.formula, operands, dx, scalars(call.options));
   deliver_reduced(call, input, std::move(dx));
 }

@@ -66,8 +66,7 @@ const Op embedding_op{
           if (!call.gradients.wanted(0)) return;
           const Tensor& indices = call.inputs[1];
           const Tensor sum = call.gradients.accumulator(0);
-          Tensor dtable =
-              sum ? sum : zeros(call.shapes[0], call.gradient.dtype() == float64 ? float64 : float32);
+          Tensor dtable = sum ? sum : zeros(call.shapes[0], sum_dtype(call.gradient.dtype()));
           scatter(call.backend, dtable, indices, call.gradient);
           if (!sum) call.gradients.deliver(0, std::move(dtable));
         },

@@ -21,8 +21,6 @@ using detail::Node;
 using detail::Slot;
 using SlotPointer = std::shared_ptr<Slot>;
 
-DType wide(DType dtype) { return dtype == float64 ? float64 : float32; }
-
 class GraphEngine {
  public:
   explicit GraphEngine(detail::Collected& results) : results_(results) {}
@@ -56,7 +54,7 @@ class GraphEngine {
    public:
     NodeGradients(GraphEngine& engine, const Node& node) : engine_(engine), node_(node) {}
     bool wanted(int input) const override { return slot(input) && engine_.needed(*slot(input)); }
-    DType dtype(int input) const override { return wide(slot(input)->dtype); }
+    DType dtype(int input) const override { return sum_dtype(slot(input)->dtype); }
     Tensor accumulator(int) const override { return {}; }
     void deliver(int input, Tensor gradient) override {
       if (NonFiniteWatch::watching()) NonFiniteWatch::see(gradient, node_.name, "backward", layer_of(node_));
@@ -174,7 +172,7 @@ std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& inputs
   std::vector<Tensor> found;
   for (const Tensor& input : inputs) {
     const Tensor& result = results.at(detail::slot_of(input).get());
-    found.push_back(result ? widened(result) : zeros(input.shape(), wide(input.dtype())));
+    found.push_back(result ? widened(result) : zeros(input.shape(), sum_dtype(input.dtype())));
   }
   return found;
 }

@@ -4,7 +4,6 @@
 // y = w h + b.  dx = (g - mean(g) - h mean(g h)) / deviation with g = w dy;  dw = sum dy h, db = sum dy.
 // Means are taken in double of exactly decoded values: 300^2 does not overflow here as it does in float16.
 #include <cmath>
-#include <utility>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
@@ -70,7 +69,7 @@ const Op layer_norm_op{
           const Tensor in[] = {x, call.inputs[1], dy};
           const bool wanted = call.gradients.wanted(0);
           const Tensor dx(x.shape(), wanted ? call.gradients.dtype(0) : float32);
-          const Tensor out[] = {dx, Tensor(x.shape(), x.dtype() == float64 ? float64 : float32)};
+          const Tensor out[] = {dx, Tensor(x.shape(), sum_dtype(x.dtype()))};
           call.backend.rowwise(kBackward, in, out, std::span(&call.as<double>(), 1));
           if (call.gradients.wanted(1)) deliver_reduced(call, 1, out[1]);
           if (call.gradients.wanted(2)) deliver_reduced(call, 2, dy);

@@ -15,6 +15,8 @@
 namespace halftone {
 namespace {
 
+constexpr int kMost = 16;  // the place of the largest is a byte
+
 constexpr RowFormula kForward = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto x = r.in[0];
   std::size_t best = 0;
@@ -95,7 +97,7 @@ const Register registered(max_pool2d_op);
 }  // namespace
 
 Tensor max_pool2d(const Tensor& image, int size) {
-  check_pool("max_pool2d", image, size);
+  check_pool("max_pool2d", image, size, kMost);
   return apply(max_pool2d_op, {image}, PoolOptions{size});
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <climits>
+
 #include "halftone/ops.h"
 #include "op/differentiate.h"
 #include "op/memory_order.h"
@@ -23,10 +25,12 @@ Shape pooled_shape(const Shape& image, int size) {
   return {image[0], image[1] / size, image[2] / size, image[3]};
 }
 
-void check_pool(std::string_view op, const Tensor& image, int size) {
-  if (image.rank() != 4 || size < 1 || size > 15 || image.size(1) % size != 0 || image.size(2) % size != 0)
-    throw ShapeError(op, fmt::format("{} with windows of {}", to_string(image.shape()), size),
-                     "(batch, height, width, channels) and a size up to 15 that divides height and width");
+void check_pool(std::string_view op, const Tensor& image, int size, int most) {
+  if (image.rank() != 4 || size < 1 || size > most || image.size(1) % size != 0 || image.size(2) % size != 0)
+    throw ShapeError(
+        op, fmt::format("{} with windows of {}", to_string(image.shape()), size),
+        fmt::format("(batch, height, width, channels) and a size {}that divides height and width",
+                    most < INT_MAX ? fmt::format("up to {} ", most) : ""));
 }
 
 Tensor enlarged(const Tensor& x, int size) {

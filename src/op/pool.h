@@ -11,7 +11,8 @@ namespace halftone {
 Tensor windows(const Tensor& image, int size);                              // the view
 Tensor window_rows(const Backend& backend, const Tensor& image, int size);  // (windows, size^2), a copy
 Shape pooled_shape(const Shape& image, int size);
-void check_pool(std::string_view op, const Tensor& image, int size);  // throws ShapeError
+// Throws ShapeError, also for a size above `most`.
+void check_pool(std::string_view op, const Tensor& image, int size, int most);
 
 // The other way round, made of ops: every pixel of x as a window of size x size.
 Tensor enlarged(const Tensor& x, int size);

@@ -3,7 +3,6 @@
 // rms_norm (Zhang and Sennrich 2019): h = x / sqrt(mean(x^2) + epsilon) along the last axis, y = w h.
 // dx = (g - h mean(g h)) / rms with g = w dy;  dw = sum dy h. Means are taken in double.
 #include <cmath>
-#include <utility>
 
 #include "halftone/op.h"
 #include "halftone/ops.h"
@@ -57,7 +56,7 @@ const Op rms_norm_op{
           const Tensor in[] = {x, call.inputs[1], call.gradient};
           const bool wanted = call.gradients.wanted(0);
           const Tensor dx(x.shape(), wanted ? call.gradients.dtype(0) : float32);
-          const Tensor out[] = {dx, Tensor(x.shape(), x.dtype() == float64 ? float64 : float32)};
+          const Tensor out[] = {dx, Tensor(x.shape(), sum_dtype(x.dtype()))};
           call.backend.rowwise(kBackward, in, out, std::span(&call.as<double>(), 1));
           if (call.gradients.wanted(1)) deliver_reduced(call, 1, out[1]);
           if (wanted) call.gradients.deliver(0, out[0]);

@@ -7,7 +7,6 @@
 // formula below is the definition; a backend may have a kernel ("rotary"). Results lie in memory as x does.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "backend/kernel_options.h"

@@ -20,7 +20,7 @@ const Op softmax_op{
         [](Call& call) {
           const Tensor& x = call.inputs[0];
           Tensor y(x.shape(), call.result);
-          const double parameters[] = {1, call.as<bool>() ? 1.0 : 0.0,
+          const double parameters[] = {call.as<bool>() ? 1.0 : 0.0,
                                        x.rank() > 1 ? static_cast<double>(x.size(-2)) : 1.0};
           call.backend.rowwise(kSoftmax, std::span(&x, 1), std::span(&y, 1), parameters);
           return y;
@@ -29,8 +29,7 @@ const Op softmax_op{
         [](BackwardCall& call) {
           const Tensor in[] = {call.output, call.gradient};
           Tensor dx(call.shapes[0], call.gradients.dtype(0));
-          const double parameters[] = {1};
-          call.backend.rowwise(kSoftmaxGradient, in, std::span(&dx, 1), parameters);
+          call.backend.rowwise(kSoftmaxGradient, in, std::span(&dx, 1));
           call.gradients.deliver(0, std::move(dx));
         },
     .examples =

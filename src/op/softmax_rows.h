@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The row arithmetic of softmax, used by softmax and attention, and what all of its kind call masked:
+// The row arithmetic of softmax and what all of its kind call masked:
 //   y_i = exp(x_i - m) / sum_j exp(x_j - m),  m = max_j x_j;   dx = y (dy - <y, dy>).
 // Subtracting the maximum keeps every exponent at or below zero. A row without a finite maximum (all keys
 // masked by -infinity) gives zeros, and zero gradients, instead of NaN. Sums are carried in double
@@ -44,9 +44,9 @@ template <class Real, class Term>
   return total;
 }
 
-// The largest of factor x_i; NaN if one of them is.
+// The largest x_i; NaN if one of them is.
 template <class Real>
-[[gnu::always_inline]] inline Real row_peak(std::span<const Real> x, Real factor = 1) {
+[[gnu::always_inline]] inline Real row_peak(std::span<const Real> x) {
   constexpr std::size_t kLanes = 32;
   constexpr Real kLeast = -std::numeric_limits<Real>::infinity();
   Real lanes[kLanes];
@@ -54,8 +54,8 @@ template <class Real>
   const auto larger = [](Real a, Real b) { return a > b || a != a ? a : b; };
   std::size_t i = 0;
   for (; i + kLanes <= x.size(); i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
-  for (std::size_t l = 0; i + l < x.size(); ++l) lanes[l] = larger(lanes[l], x[i + l] * factor);
+    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], x[i + l]);
+  for (std::size_t l = 0; i + l < x.size(); ++l) lanes[l] = larger(lanes[l], x[i + l]);
   return folded(lanes, larger);
 }
 
@@ -65,36 +65,35 @@ template <class Real>
   return row_peak(row) == -std::numeric_limits<Real>::infinity();
 }
 
-// y = softmax(factor x) over the first `keys` elements; the rest gets zeros.
+// y = softmax(x) over the first `keys` elements; the rest gets zeros.
 template <class Real>
-void softmax_prefix(std::span<const Real> x, std::span<Real> y, Real factor, std::size_t keys) {
-  const Real peak = row_peak(x.first(keys), factor);
+void softmax_prefix(std::span<const Real> x, std::span<Real> y, std::size_t keys) {
+  const Real peak = row_peak(x.first(keys));
   const bool masked = peak == -std::numeric_limits<Real>::infinity();
   if (masked) keys = 0;
   Real* to = y.data();
   const Real* from = x.data();
-  const double total =
-      row_sum<Real>(keys, [=](std::size_t i) { return to[i] = math::exp(from[i] * factor - peak); });
+  const double total = row_sum<Real>(keys, [=](std::size_t i) { return to[i] = math::exp(from[i] - peak); });
   const auto inverse = static_cast<Real>(1 / total);
   for (std::size_t i = 0; i < keys; ++i) to[i] *= inverse;
   for (std::size_t i = keys; i < y.size(); ++i) to[i] = 0;
 }
 
-// parameters: factor on x; 1 if causal; number of queries (row r is query r mod queries).
+// parameters: 1 if causal; number of queries (row r is query r mod queries).
 inline constexpr RowFormula kSoftmax = row_formula([]<class Real>(const Rows<Real>& r) {
   std::size_t keys = r.in[0].size();
-  if (r.parameters[1] != 0) {
-    const auto query = static_cast<std::size_t>(r.row % static_cast<std::int64_t>(r.parameters[2]));
+  if (r.parameters[0] != 0) {
+    const auto query = static_cast<std::size_t>(r.row % static_cast<std::int64_t>(r.parameters[1]));
     keys = std::min(query + 1, keys);
   }
-  softmax_prefix(r.in[0], r.out[0], r.parameters[0], keys);
+  softmax_prefix(r.in[0], r.out[0], keys);
 });
 
-// in: y, dy; out: dx. parameters: factor.
+// in: y, dy; out: dx.
 inline constexpr RowFormula kSoftmaxGradient = row_formula([]<class Real>(const Rows<Real>& r) {
   const auto y = r.in[0], dy = r.in[1];
   const auto dot = static_cast<Real>(row_sum<Real>(y.size(), [&](std::size_t i) { return y[i] * dy[i]; }));
-  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = y[i] * (dy[i] - dot) * r.parameters[0];
+  for (std::size_t i = 0; i < y.size(); ++i) r.out[0][i] = y[i] * (dy[i] - dot);
 });
 
 }  // namespace halftone

@@ -6,6 +6,7 @@
 #include "halftone/amp.h"
 #include "halftone/op.h"
 #include "halftone/ops.h"
+#include "halftone/scalar.h"
 
 namespace halftone {
 namespace {
@@ -87,6 +88,16 @@ TEST(Apply, EmbeddingGradientsAddUpInFloat32) {
   const Tensor table = zeros({1, 1}, bfloat16).set_requires_grad();
   sum(embedding(table, zeros({1000}, int32))).backward();
   EXPECT_EQ(table.grad().item(), 1000);
+}
+
+// A float16 sum would stop half-way (Wang et al. 2018), so autocast keeps softmax in float32.
+TEST(Apply, SoftmaxAddsUpMoreThanFloat16Can) {
+  const float16_t share(1.0f / 4096);
+  float16_t total(0.0f);
+  for (int i = 0; i < 4096; ++i) total += share;
+  EXPECT_EQ(static_cast<float>(total), 0.5f);
+  const Tensor x = zeros({1, 4096}, float16);
+  EXPECT_EQ(sum(amp::autocast(float16, [&] { return softmax(x); })).item(), 1);
 }
 
 TEST(Apply, CrossEntropyDefinesItsCorners) {

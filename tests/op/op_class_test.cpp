@@ -14,6 +14,9 @@ TEST(OpClass, EveryOpOfTheLibraryHasOne) {
   ASSERT_GT(registered_ops().size(), 30U);
   for (const Op* op : registered_ops())
     EXPECT_NE(class_of_op(op->name), profile::Class::other) << op->name << " is not in src/op/op_class.cpp";
+  // Those that only derivatives use are in no catalogue.
+  for (const char* op : {"conv2d_gradient", "inverse_root", "normal_distribution", "scatter_rows", "place"})
+    EXPECT_NE(class_of_op(op), profile::Class::other) << op;
 }
 
 // Products are what is rounded to the compute format; nothing else may count as them.

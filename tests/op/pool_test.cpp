@@ -41,6 +41,24 @@ TEST(Pool, AverageOfLargeFloat16ValuesDoesNotOverflow) {
   EXPECT_EQ(avg_pool2d(full({1, 2, 2, 1}, 60000, float16), 2).item(), 60000);
 }
 
+TEST(Pool, AnAverageMayBeGlobal) {
+  const Tensor x = random_normal({2, 28, 28, 3}, 1, 1);
+  EXPECT_EQ(avg_pool2d(x, 28).shape(), (Shape{2, 1, 1, 3}));
+  const std::vector<double> y = avg_pool2d(x, 28).to_vector(), mean = halftone::mean(x, {1, 2}).to_vector();
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], mean[i], 1e-6);
+}
+
+TEST(Pool, TheLastOf256PlacesIsFound) {
+  Tensor leaf = zeros({1, 16, 16, 1});
+  leaf.mutable_data<float>()[255] = 2;
+  leaf.set_requires_grad();
+  const Tensor y = max_pool2d(leaf, 16);
+  EXPECT_EQ(y.item(), 2);
+  y.backward();
+  EXPECT_EQ(leaf.grad().to_vector().back(), 1);
+  EXPECT_THROW(max_pool2d(zeros({1, 17, 17, 1}), 17), ShapeError);
+}
+
 TEST(Pool, SizesMustDivide) {
   EXPECT_THROW(max_pool2d(ones({1, 5, 4, 1}), 2), ShapeError);
   EXPECT_THROW(avg_pool2d(ones({4, 4, 1}), 2), ShapeError);
