@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  halftone generate --model runs/text-gpt2-bfloat16 --prompt \"In the beginning\"\n"
-    "  halftone generate --model runs/text-gpt2-bfloat16 --temperature 0 --tokens 300\n"
+    "  halftone generate --model runs/text-gpt2-bfloat16-1 --prompt \"In the beginning\"\n"
+    "  halftone generate --model runs/text-gpt2-bfloat16-1 --temperature 0 --tokens 300\n"
     "The folder is that of a run of `halftone train text`, or any with Hugging Face's config.json and\n"
     "model.safetensors of a GPT-2 or Llama and its tokenizer.json (without one, tokens are bytes). The text\n"
     "ends after --tokens, or where the model ends it, by the eos_token_id of the folder.";

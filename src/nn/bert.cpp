@@ -43,7 +43,7 @@ BertOptions BertOptions::filled() const {
   check.divides("heads", o.heads, "width", o.width);
   check.positive("epsilon", o.epsilon);
   check.dropout("dropout", o.dropout), check.dropout("attention_dropout", o.attention_dropout);
-  if (o.intermediate == 0) o.intermediate = 4 * o.width;
+  if (o.intermediate == 0) o.intermediate = check.fitting("intermediate", std::int64_t{4} * o.width);
   check.size("intermediate", o.intermediate);
   return o;
 }

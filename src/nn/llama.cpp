@@ -36,7 +36,7 @@ LlamaOptions LlamaOptions::filled() const {
   }
   check.require(o.head_width >= 2 && o.head_width % 2 == 0, "head_width", o.head_width,
                 "an even number: rotary positions turn pairs");
-  if (o.intermediate == 0) o.intermediate = (8 * o.width / 3 + 31) / 32 * 32;
+  if (o.intermediate == 0) o.intermediate = check.fitting("intermediate", std::int64_t{8} * o.width / 3, 32);
   check.size("intermediate", o.intermediate);
   return o;
 }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <climits>
+#include <cstdint>
 #include <string_view>
 
 #include "halftone/tensor.h"
@@ -18,6 +20,12 @@ struct OptionCheck {
     if (!good) throw ValueError(model, fmt::format("{} {}", option, value), expected);
   }
   void size(std::string_view option, int value) const { require(value >= 1, option, value, "at least 1"); }
+  // Rounded up to a multiple, as a size.
+  int fitting(std::string_view option, std::int64_t value, std::int64_t multiple = 1) const {
+    value = (value + multiple - 1) / multiple * multiple;
+    require(value <= INT_MAX, option, static_cast<double>(value), "at most 2147483647");
+    return static_cast<int>(value);
+  }
   void positive(std::string_view option, double value) const {
     require(value > 0 && value <= 1e300, option, value, "a positive number");
   }

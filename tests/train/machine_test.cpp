@@ -67,6 +67,8 @@ TEST(Machine, TheMatmulRateIsANumber) {
   EXPECT_GT(matmul_gflops(float32), 0);
   EXPECT_GT(matmul_gflops(float32, 64, 32, 16), 0);
   EXPECT_GT(matmul_gflops(bfloat16), 0);
+  EXPECT_GT(matmul_gflops(find_dtype("e9m6")),
+            0);  // a small one: the reference's takes minutes for a large one
 }
 
 TEST(Machine, TheVersionIsTheProjects) {

@@ -138,6 +138,12 @@ TEST_F(ModelConfig, WhatIsNotSupportedIsAnError) {
   EXPECT_THAT(refused(gpt2_options, R"({"model_type": "gpt2", "n_head": 5})"), HasSubstr("width 768"));
   EXPECT_THAT(refused(gpt2_options, R"({"model_type": "gpt2", "n_embd": -1})"), HasSubstr("n_embd: -1"));
   EXPECT_THAT(refused(gpt2_options, R"({"model_type": "gpt2", "n_embd": 1e3})"), HasSubstr("an integer"));
+  EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "hidden_size": 2147483616,
+                                         "num_attention_heads": 16, "intermediate_size": 0})"),
+              HasSubstr("intermediate 5726"));
+  EXPECT_THAT(refused(bert_options, R"({"model_type": "bert", "architectures": ["BertModel"],
+                                        "hidden_size": 2147483640, "intermediate_size": 0})"),
+              HasSubstr("intermediate 8589"));
   EXPECT_THAT(refused(llama_options, R"({"model_type": "llama", "attention_bias": true})"),
               HasSubstr("attention_bias"));
   EXPECT_THAT(refused(bert_options, R"({"model_type": "bert", "architectures": ["BertForTokens"]})"),
