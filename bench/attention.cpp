@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
@@ -14,12 +15,12 @@
 #include "base/median.h"
 #include "halftone/backend.h"
 #include "halftone/random.h"
-#include "support.h"
+#include "train/machine.h"
 
 namespace halftone {
 namespace {
 
-using bench::Json;
+using Json = nlohmann::ordered_json;
 
 Tensor random(const Shape& shape, DType dtype) {
   return random_uniform(shape, -1, 1, 1, streams::example, dtype);
@@ -83,9 +84,10 @@ Json measure(std::int64_t batch, std::int64_t context, DType dtype, int turns) {
 
 int main() {
   using namespace halftone;
-  bench::Json results = bench::Json::array();
+  Json results = Json::array();
   for (const DType dtype : {float32, bfloat16, float16})
     for (const auto& [batch, context] : {std::pair{8, 256}, std::pair{8, 2048}})
       results.push_back(measure(batch, context, dtype, context == 256 ? 15 : 3));
-  std::cout << bench::Json{{"machine", bench::machine()}, {"attention", results}}.dump(2) << '\n';
+  const Json machine = train::machine_json(train::describe_machine());
+  std::cout << Json{{"machine", machine}, {"attention", results}}.dump(2) << '\n';
 }

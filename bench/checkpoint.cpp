@@ -13,12 +13,12 @@
 
 #include "base/median.h"
 #include "halftone/halftone.h"
-#include "support.h"
+#include "train/machine.h"
 
 namespace {
 
 using namespace halftone;
-using bench::Json;
+using Json = nlohmann::ordered_json;
 
 constexpr int kLayers = 32, kWidth = 256;
 constexpr std::int64_t kBatch = 1024;
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   std::vector<nn::Linear> layers;
   for (int i = 0; i < kLayers; ++i) layers.emplace_back(kWidth, kWidth);
   const Tensor x = random_normal({kBatch, kWidth}, 1, 1);
-  Json result = bench::machine();
+  Json result = train::machine_json(train::describe_machine());
   result["layers"] = kLayers;
   result["width"] = kWidth;
   result["batch"] = kBatch;

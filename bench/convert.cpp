@@ -60,8 +60,7 @@ class Bench {
         back_(size(count)),
         codes_(size(count) * 4),
         other_(size(count) * 8),
-        scales_(size(count)),
-        words_(size(count)) {
+        scales_(size(count)) {
     for (std::int64_t i = 0; i < count; ++i)
       values_[size(i)] = random_normal_at(1, 1, static_cast<std::uint64_t>(i % 65536));
     std::memset(other_.data(), 1, other_.size());
@@ -171,7 +170,6 @@ class Bench {
   std::vector<float> values_, back_;
   std::vector<std::uint8_t> codes_, other_;
   std::vector<std::uint16_t> scales_;
-  std::vector<std::uint32_t> words_;
   Census census_;
 };
 

@@ -15,13 +15,13 @@
 
 #include "base/median.h"
 #include "halftone/halftone.h"
-#include "support.h"
+#include "train/machine.h"
 #include "train/models.h"
 
 namespace {
 
 using namespace halftone;
-using bench::Json;
+using Json = nlohmann::ordered_json;
 
 struct SmallMlp {
   nn::Linear layer1{784, 64}, layer2{64, 64}, layer3{64, 10};
@@ -119,7 +119,7 @@ Json measure(std::int64_t images, int turns) {
 // overhead [turns]
 int main(int argc, char** argv) {
   const int turns = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
-  Json result = bench::machine();
+  Json result = train::machine_json(train::describe_machine());
   for (const std::int64_t batch : {64, 128}) {
     const std::string name = "batch " + std::to_string(batch);
     result[name]["small mlp 784-64-64-10"] = measure<SmallMlp>(batch, turns);

@@ -22,8 +22,7 @@ namespace halftone::models {
 class KeyValueCache {
  public:
   explicit KeyValueCache(std::int64_t capacity);  // in tokens
-  std::int64_t capacity() const { return capacity_; }
-  std::int64_t size() const { return size_; }  // tokens that every block has seen
+  std::int64_t size() const { return size_; }     // tokens that every block has seen
   // Puts keys and values (batch, kv_heads, tokens, head_width) of tokens size(), size() + 1, .. behind those
   // of block number `block`, and returns all of them. Throws ValueError past the capacity, ShapeError for
   // other batches or heads than before.
@@ -44,7 +43,7 @@ struct GenerateOptions {
   double temperature = 1;  // logits are divided by it; 0: always the likeliest token
   int top_k = 0;           // only the k likeliest tokens; 0: all
   double top_p = 1;        // only the fewest likeliest tokens that together have this probability
-  std::uint64_t seed = 0;  // token number i is drawn by random number i of this seed
+  std::uint64_t seed = 0;  // token number i is drawn by random numbers 2 i and 2 i + 1
   std::vector<std::int32_t> stop_tokens{};  // generation ends before one of them
   bool cache = true;                        // false: every token is computed from all before it (for tests)
   // Called with each new token; false ends generation.

@@ -52,7 +52,7 @@ struct Config {
   double clip_norm = 0;          // 0: none
   double loss_weight = 1;        // multiplies the loss; small values make gradients small (ablations)
   std::int64_t seed = 1;
-  std::int64_t limit = 0;          // training images used; 0: all
+  std::int64_t limit = 0;          // training images, or windows of text, used; 0: all
   int threads = 0;                 // 0: all cores
   int save_every = 100;            // steps between state files
   std::string scaler = "pytorch";  // how the loss scale moves: a row of amp::kScalerPolicies

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/join.h"
 #include "halftone/block.h"
 #include "halftone/error.h"
 #include "halftone/recipe.h"
@@ -125,9 +126,8 @@ const Recipe* find_recipe_if(std::string_view name) {
 
 const Recipe& find_recipe(std::string_view name) {
   if (const Recipe* recipe = find_recipe_if(name)) return *recipe;
-  std::string names;
-  for (const Recipe& recipe : kRecipes) names += fmt::format("{}{}", names.empty() ? "" : ", ", recipe.name);
-  throw ValueError("recipe", fmt::format("'{}'", name), "one of " + names,
+  throw ValueError("recipe", fmt::format("'{}'", name),
+                   fmt::format("one of {}", join(kRecipes, &Recipe::name)),
                    "the name of a signed floating format to compute in, as float8_e5m2 or e5m7");
 }
 

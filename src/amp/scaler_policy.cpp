@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/join.h"
 #include "halftone/error.h"
 #include "halftone/loss_scale.h"
 
@@ -14,10 +15,7 @@ const ScalerPolicy* find_scaler_policy_if(std::string_view name) {
 
 const ScalerPolicy& find_scaler_policy(std::string_view name) {
   if (const ScalerPolicy* policy = find_scaler_policy_if(name)) return *policy;
-  std::string names;
-  for (const ScalerPolicy& policy : kScalerPolicies)
-    names += (names.empty() ? "" : ", ") + std::string(policy.name);
-  throw ValueError("scaler policy", fmt::format("\"{}\"", name), names);
+  throw ValueError("scaler policy", fmt::format("\"{}\"", name), join(kScalerPolicies, &ScalerPolicy::name));
 }
 
 }  // namespace halftone::amp

@@ -5,7 +5,6 @@
 // elements reorder and merge dimensions first, so that most calls become one long run.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "halftone/formula.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
-
 #include "backend/cpu/cpu.h"
 #include "backend/reference/reference.h"
+#include "base/join.h"
 #include "halftone/backend.h"
 #include "halftone/error.h"
 
@@ -16,12 +15,9 @@ std::span<const Backend* const> backends() {
 }
 
 const Backend& find_backend(std::string_view name) {
-  std::string names;
-  for (const Backend* backend : backends()) {
+  for (const Backend* backend : backends())
     if (backend->name() == name) return *backend;
-    names.append(names.empty() ? "" : ", ").append(backend->name());
-  }
-  throw Unsupported("backend", name, names);
+  throw Unsupported("backend", name, join(backends(), &Backend::name));
 }
 
 }  // namespace halftone

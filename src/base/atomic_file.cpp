@@ -56,4 +56,10 @@ void AtomicFile::fail(const char* what) const {
                   "another path, or free space and permission there");
 }
 
+void write_file(const std::filesystem::path& file, std::string_view bytes) {
+  AtomicFile out(file);
+  out.write(bytes.data(), bytes.size());
+  out.commit();
+}
+
 }  // namespace halftone

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string_view>
 
 namespace halftone {
 
@@ -26,5 +27,8 @@ class AtomicFile {
   std::filesystem::path file_, temporary_;
   int descriptor_ = -1;
 };
+
+// The same for a file whose bytes are all there.
+void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace halftone

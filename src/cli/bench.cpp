@@ -3,13 +3,14 @@
 // halftone bench: how fast, where the time and the memory go, against what the machine has to give.
 #include "cli/bench.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "base/atomic_file.h"
+#include "base/utc_time.h"
 #include "cli/checks.h"
 #include "cli/command.h"
 #include "halftone/parallel.h"
@@ -58,10 +59,7 @@ void BenchOutput::prepare() const {
 }
 
 report::Json bench_environment() {
-  const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  report::Json environment{
-      {"halftone", std::string(train::kVersion)},
-      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))}};
+  report::Json environment{{"halftone", std::string(train::kVersion)}, {"date", utc_now()}};
   environment.update(train::machine_json(train::describe_machine()));
   return environment;
 }
@@ -86,20 +84,14 @@ std::string bench_page(const std::string& title, const std::string& lead, const 
                                          {"halftone", here.at("halftone")}})));
 }
 
-void write_text(const std::filesystem::path& file, const std::string& text) {
-  AtomicFile out(file);
-  out.write(text.data(), text.size());
-  out.commit();
-}
-
 void write_bench(const BenchOutput& output, const report::Json& json, const std::string& html) {
   std::fflush(stdout);
   if (!output.json.empty()) {
-    write_text(output.json, report::layout(json));
+    write_file(output.json, report::layout(json));
     fmt::print(stderr, "numbers in {}\n", output.json.string());
   }
   if (!output.html.empty()) {
-    write_text(output.html, html);
+    write_file(output.html, html);
     fmt::print(stderr, "page in {}\n", output.html.string());
   }
 }

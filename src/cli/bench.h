@@ -7,8 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "report/json_text.h"
 
@@ -37,7 +35,5 @@ std::string bench_page(const std::string& title, const std::string& lead, const 
 
 // Writes what was asked for and says where it is.
 void write_bench(const BenchOutput& output, const report::Json& json, const std::string& html);
-
-void write_text(const std::filesystem::path& file, const std::string& text);  // whole or not at all
 
 }  // namespace halftone::cli

@@ -9,8 +9,9 @@
 
 namespace halftone::cli {
 
-// Runs `work` in a copy of this process and returns what it returned. Throws Error with what it threw, or if
-// it ended otherwise. Only before the first parallel loop: a copy has none of its threads.
+// Runs `work` in a copy of this process and returns what it returned. Throws std::runtime_error with the
+// message of what it threw, Error if it ended otherwise. Only before the first parallel loop: a copy has none
+// of its threads.
 std::string in_child(const std::function<std::string()>& work);
 
 }  // namespace halftone::cli

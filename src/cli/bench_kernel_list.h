@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "halftone/format.h"
+#include "halftone/random.h"
+#include "halftone/tensor.h"
 
 namespace halftone::cli {
 
@@ -20,6 +21,11 @@ struct KernelCase {
   double work;                            // of a call
   std::function<double(double)> seconds;  // of a call, the median within a budget of seconds
 };
+
+// What they work on: numbers in [-1, 1).
+inline Tensor random(const Shape& shape, DType dtype) {
+  return random_uniform(shape, -1, 1, 1, streams::example, dtype);
+}
 
 // In a format; those that have none of their own (optimizer, scan) with float32.
 std::vector<KernelCase> product_kernels(DType dtype);

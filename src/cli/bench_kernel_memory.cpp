@@ -16,10 +16,6 @@ namespace {
 using profile::Class;
 using Inputs = std::vector<Tensor>;
 
-Tensor random(const Shape& shape, DType dtype) {
-  return random_uniform(shape, -1, 1, 1, streams::example, dtype);
-}
-
 Tensor indices(const Shape& shape, std::int32_t below) {
   Tensor made(shape, int32);
   auto* index = made.mutable_data<std::int32_t>();

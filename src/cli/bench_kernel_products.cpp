@@ -7,16 +7,11 @@
 #include "cli/bench_rates.h"
 #include "halftone/backend.h"
 #include "halftone/ops.h"
-#include "halftone/random.h"
 
 namespace halftone::cli {
 namespace {
 
 const Backend& cpu() { return find_backend("cpu"); }
-
-Tensor random(const Shape& shape, DType dtype) {
-  return random_uniform(shape, -1, 1, 1, streams::example, dtype);
-}
 
 Tensor transposed(const Tensor& x) {
   return x.view({x.size(1), x.size(0)}, {x.strides()[1], x.strides()[0]}, 0);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/join.h"
 #include "halftone/models.h"
 #include "halftone/random.h"
 #include "train/flops.h"
@@ -216,12 +217,9 @@ void wish_for(const BenchModelRow& row, const char* what, int wish, int& size) {
 std::span<const BenchModelRow> bench_models() { return kRows; }
 
 const BenchModelRow& find_bench_model(std::string_view name) {
-  std::string names;
-  for (const BenchModelRow& row : kRows) {
+  for (const BenchModelRow& row : kRows)
     if (row.name == name) return row;
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
-  }
-  throw ValueError("model", fmt::format("\"{}\"", name), names);
+  throw ValueError("model", fmt::format("\"{}\"", name), join(kRows, &BenchModelRow::name));
 }
 
 BenchSize sized(const BenchModelRow& row, const BenchSize& wish) {

@@ -18,23 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLeast = 5, kMost = 1000;  // calls
 
-// What the calling thread spent in a class: in its backward part, or in the rest.
-double seconds_in(const profile::Recording& recording, profile::Class kind, bool backward) {
-  std::int64_t nanoseconds = 0;
-  std::vector<const profile::Event*> around;
-  const auto counts = [&](const profile::Event& event) {
-    return event.kind == kind && event.part.empty() != backward;
-  };
-  for (const profile::Event& event : recording.of_thread.at(0)) {
-    while (static_cast<int>(around.size()) > event.depth) around.pop_back();
-    const std::int64_t time = event.end - event.begin;
-    if (counts(event)) nanoseconds += time;
-    if (!around.empty() && counts(*around.back())) nanoseconds -= time;
-    around.push_back(&event);
-  }
-  return static_cast<double>(nanoseconds) * 1e-9;
-}
-
 }  // namespace
 
 double seconds_per_call(const std::function<void()>& call, double budget) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "base/atomic_file.h"
 #include "cli/bench.h"
 #include "cli/bench_step_report.h"
 #include "cli/bench_trace.h"
@@ -59,7 +60,7 @@ void run(const Options& options) {
   if (options.output.trace.empty()) return;
   std::vector<std::pair<std::string, const profile::Recording*>> recordings;
   for (const StepTimes& times : all) recordings.emplace_back(times.recipe->name, &times.recording);
-  write_text(options.output.trace, trace_json(recordings));
+  write_file(options.output.trace, trace_json(recordings));
   fmt::print(stderr, "trace in {}\n", options.output.trace.string());
 }
 

@@ -16,7 +16,7 @@ report::Json step_json(const StepPlan& plan, const std::vector<StepTimes>& all);
 std::string step_text(const report::Json& json);
 std::string step_page(const report::Json& json);
 
-// "gpt2: 8 x 256 tokens, 6 layers of width 384, 10,745,088 parameters, adamw".
+// "gpt2: 8 x 256 tokens, 6 layers of width 384, 10,844,160 parameters, adamw".
 std::string step_words(const report::Json& json);
 
 }  // namespace halftone::cli

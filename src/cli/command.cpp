@@ -18,13 +18,6 @@ std::vector<std::pair<int, RegisterCommand::Add>>& commands() {
   return all;
 }
 
-bool takes_colours(int descriptor) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(descriptor) == 1 && (!no_color || *no_color == '\0') &&
-         (!terminal || std::string_view(terminal) != "dumb");
-}
-
 std::string styled(const char* code, const std::string& text) {
   return output_is_terminal() ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
 }
@@ -39,8 +32,12 @@ void add_commands(CLI::App& app) {
   for (const auto& command : commands()) command.second(app);
 }
 
-bool output_is_terminal() { return takes_colours(STDOUT_FILENO); }
-bool error_is_terminal() { return takes_colours(STDERR_FILENO); }
+bool output_is_terminal() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (!no_color || *no_color == '\0') &&
+         (!terminal || std::string_view(terminal) != "dumb");
+}
 
 std::string bold(const std::string& text) { return styled("1", text); }
 std::string pale(const std::string& text) { return styled("2", text); }

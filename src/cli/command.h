@@ -21,9 +21,8 @@ class RegisterCommand {
 // For main(): every registered command, in order.
 void add_commands(CLI::App& app);
 
-// True if standard output (or error, for progress) is a terminal that takes colours: NO_COLOR is honoured.
+// True if standard output is a terminal that takes colours: NO_COLOR is honoured.
 bool output_is_terminal();
-bool error_is_terminal();
 
 // Text in bold or pale if standard output takes colours, else as it is.
 std::string bold(const std::string& text);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/join.h"
 #include "halftone/error.h"
 #include "train/config.h"
 #include "train/task.h"
@@ -30,7 +31,7 @@ constexpr Help kHelp[] = {
     {"clip_norm", "Clip the gradient's norm to this; 0: do not"},
     {"loss_weight", "Multiply the loss (small values make gradients small)"},
     {"seed", "Of every random number"},
-    {"limit", "Use only the first so many training images; 0: all"},
+    {"limit", "Use only the first so many training images, or windows of text; 0: all"},
     {"threads", "0: all cores"},
     {"save_every", "Steps between state files"},
     {"scaler", "How the loss scale moves: "},
@@ -66,8 +67,8 @@ std::string only_for(std::string_view field) {
 std::string help_for(std::string_view field) {
   for (const Help& help : kHelp)
     if (help.field == field)
-      return std::string(help.text) +
-             (help.text.ends_with(": ") ? train::join(train::names_for(field, {})) : "") + only_for(field);
+      return std::string(help.text) + (help.text.ends_with(": ") ? join(train::names_for(field, {})) : "") +
+             only_for(field);
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/join.h"
 #include "cli/command.h"
 #include "cli/number_code.h"
 #include "cli/number_limits.h"
@@ -46,9 +47,7 @@ std::string narrow(std::vector<Column>& table) {
     gone.push_back(least->head);
     table.erase(least);
   }
-  std::string text;
-  for (const std::string& head : gone) text += (text.empty() ? "" : ", ") + head;
-  return text;
+  return join(gone);
 }
 
 void print(std::vector<Column> table) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "cli/command.h"
 #include "halftone/op.h"
@@ -40,18 +39,11 @@ const char* explain(CastPolicy policy) {
   return "";
 }
 
-std::vector<const Op*> sorted_ops() {
-  const auto all = registered_ops();
-  std::vector<const Op*> ops(all.begin(), all.end());
-  std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->name < b->name; });
-  return ops;
-}
-
 void print_text() {
   std::size_t width = 0;
-  for (const Op* op : sorted_ops()) width = std::max(width, op->name.size());
+  for (const Op* op : registered_ops()) width = std::max(width, op->name.size());
   fmt::print("{}\n", bold(fmt::format("{:<{}}  {}", "op", width, "cast policy")));
-  for (const Op* op : sorted_ops())
+  for (const Op* op : registered_ops())
     fmt::print("{:<{}}  {}{}{}\n", op->name, width, to_string(op->cast),
                op->quantizes ? " (short operands)" : "",
                op->result ? fmt::format(" (result {})", op->result->name()) : "");
@@ -65,7 +57,7 @@ void print_text() {
 
 void print_json() {
   Json ops = Json::array(), policies = Json::object();
-  for (const Op* op : sorted_ops())
+  for (const Op* op : registered_ops())
     ops.push_back({{"name", std::string(op->name)},
                    {"cast", std::string(to_string(op->cast))},
                    {"short_operands", op->quantizes},

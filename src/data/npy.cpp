@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/join.h"
 #include "data/npy_head.h"
 #include "halftone/data.h"
 
@@ -83,9 +84,8 @@ NpyHeader read_header(const std::filesystem::path& file, std::ifstream& stream, 
 std::int64_t NpyArray::count() const { return static_cast<std::int64_t>(bytes.size()) / dtype.bytes(); }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "(" + text + (shape.size() == 1 ? ",)" : ")");
+  const std::string sizes = join(shape, [](std::int64_t size) { return std::to_string(size); });
+  return fmt::format("({}{})", sizes, shape.size() == 1 ? "," : "");
 }
 
 NpyHeader read_npy_header(const std::filesystem::path& file) {

@@ -141,13 +141,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
 }
 
 void Tokenizer::save(const std::filesystem::path& folder) const {
-  const auto write = [&](const char* name, const std::string& text) {
-    AtomicFile file(folder / name);
-    file.write(text.data(), text.size());
-    file.commit();
-  };
-  write(kFile, model_->json);
-  write("tokenizer_config.json", "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n");
+  write_file(folder / kFile, model_->json);
+  write_file(folder / "tokenizer_config.json", "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n");
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {

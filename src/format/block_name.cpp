@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/join.h"
 #include "halftone/block.h"
 #include "halftone/error.h"
 
@@ -18,10 +19,8 @@ namespace {
 constexpr std::string_view kRules[] = {"floor", "ceil", "rceil", "even", "nearest"};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why) {
-  std::string names;
-  for (const BlockFormat& row : kBlockFormats)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  throw DTypeError("block format", fmt::format("\"{}\"{}", name, why), fmt::format("one of {}", names),
+  throw DTypeError("block format", fmt::format("\"{}\"{}", name, why),
+                   fmt::format("one of {}", join(kBlockFormats, &BlockFormat::name)),
                    "mxfp4:rceil, or element:length:scale:rule as float4_e2m1fn:8:ue5m3:nearest");
 }
 
@@ -68,8 +67,7 @@ BlockFormat find_block_format(std::string_view name) {
   BlockFormat format = parts.size() == 2 ? find_block_format(parts[0]) : made_up(name, parts);
   int rule = 0;
   while (rule < 5 && kRules[rule] != parts.back()) ++rule;
-  if (rule == 5)
-    refuse(name, fmt::format(" has the scale rule \"{}\" (floor, ceil, rceil, even, nearest)", parts.back()));
+  if (rule == 5) refuse(name, fmt::format(" has the scale rule \"{}\" ({})", parts.back(), join(kRules)));
   format.rule = static_cast<ScaleRule>(rule);
   format.name = keep(name);
   return format;

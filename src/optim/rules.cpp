@@ -5,8 +5,8 @@
 
 #include <cassert>
 #include <limits>
-#include <string>
 
+#include "base/join.h"
 #include "optim/rule.h"
 
 namespace halftone::optim {
@@ -43,12 +43,9 @@ void check_range(const Rule& rule, std::size_t option, double value) {
 std::span<const Rule* const> rules() { return kRules; }
 
 const Rule& find_rule(std::string_view name) {
-  std::string names;
-  for (const Rule* rule : kRules) {
+  for (const Rule* rule : kRules)
     if (rule->name == name) return *rule;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", rule->name);
-  }
-  throw ValueError("optimizer", fmt::format("\"{}\"", name), names);
+  throw ValueError("optimizer", fmt::format("\"{}\"", name), join(kRules, &Rule::name));
 }
 
 std::vector<std::string_view> optimizer_names() {
@@ -64,12 +61,9 @@ std::unique_ptr<RuleOptimizer> make_optimizer(
   Options values = rule.defaults;
   for (const auto& given : options) {
     const std::size_t at = find_option(rule, given.first);
-    if (at == rule.options.size()) {
-      std::string names;
-      for (const OptionRow& row : rule.options)
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-      throw ValueError(rule.title, fmt::format("the option \"{}\"", given.first), names);
-    }
+    if (at == rule.options.size())
+      throw ValueError(rule.title, fmt::format("the option \"{}\"", given.first),
+                       join(rule.options, &OptionRow::name));
     values[at] = given.second;
   }
   return std::make_unique<RuleOptimizer>(rule, std::move(parameters), values, recipe.master, recipe.state);

@@ -14,12 +14,6 @@ void make_directory(const std::filesystem::path& directory) {
   if (error) throw FileError(directory.string(), "cannot be made a directory: " + error.message());
 }
 
-void write_file(const std::filesystem::path& file, const std::string& text) {
-  AtomicFile out(file);
-  out.write(text.data(), text.size());
-  out.commit();
-}
-
 }  // namespace
 
 void write(const train::RunRecord& record, const std::filesystem::path& directory) {

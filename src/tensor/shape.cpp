@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/join.h"
 #include "halftone/tensor.h"
 
 namespace halftone {
@@ -26,9 +27,7 @@ std::int64_t Shape::count() const {
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 std::string to_string(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "(" + text + ")";
+  return fmt::format("({})", join(shape, [](std::int64_t size) { return std::to_string(size); }));
 }
 
 Shape contiguous_strides(const Shape& shape) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/join.h"
 #include "halftone/optim.h"
 #include "train/recipe_table.h"
 #include "train/task.h"
@@ -96,10 +97,6 @@ double highest(const Field& field, const Config& config) {
   const amp::ScalerPolicy* policy =
       field.name == "init_scale" ? amp::find_scaler_policy_if(config.scaler) : nullptr;
   return policy == nullptr ? field.high : policy->options.max_scale;
-}
-
-std::string place(const std::filesystem::path& file, const toml::source_position& at) {
-  return fmt::format("{}:{}:{}", file.string(), at.line, at.column);
 }
 
 // Reads a TOML value into a field; what a value of that field looks like if it is of another type.

@@ -157,10 +157,7 @@ Json common(const char* type, const char* architecture, DType dtype, bool tied) 
 }
 
 void write(const std::filesystem::path& folder, const Json& json) {
-  const std::string text = json.dump(2) + "\n";
-  AtomicFile file(folder / "config.json");
-  file.write(text.data(), text.size());
-  file.commit();
+  write_file(folder / "config.json", json.dump(2) + "\n");
 }
 
 }  // namespace

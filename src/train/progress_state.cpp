@@ -9,7 +9,6 @@
 
 #include "train/config.h"
 #include "train/machine.h"
-#include "train/version.h"
 
 namespace halftone::train {
 namespace {

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
 
+#include "base/join.h"
 #include "halftone/error.h"
 
 namespace halftone::train {
@@ -26,12 +28,9 @@ struct Key {
 
 template <class E>
 E one_of(std::string_view key, std::string_view text, std::initializer_list<E> all) {
-  std::string names;
-  for (const E one : all) {
+  for (const E one : all)
     if (amp::to_string(one) == text) return one;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", amp::to_string(one));
-  }
-  throw ValueError(key, fmt::format("\"{}\"", text), names);
+  throw ValueError(key, fmt::format("\"{}\"", text), join(all, [](E one) { return amp::to_string(one); }));
 }
 
 const Key kKeys[] = {
@@ -65,10 +64,6 @@ const Key kOperandKeys[] = {
      [](Recipe& r, std::string_view text) { r.operands.gradient_rounding = parse_rounding(text); }},
 };
 
-std::string place(const std::filesystem::path& file, const toml::source_position& at) {
-  return fmt::format("{}:{}:{}", file.string(), at.line, at.column);
-}
-
 void read(const std::filesystem::path& file, const toml::table& table, std::span<const Key> keys,
           std::string_view table_key, Recipe& recipe) {
   for (const auto& [key, value] : table) {
@@ -77,15 +72,12 @@ void read(const std::filesystem::path& file, const toml::table& table, std::span
       read(file, *value.as_table(), kOperandKeys, "", recipe);
       continue;
     }
-    std::string names(table_key);
-    const Key* found = nullptr;
-    for (const Key& known : keys) {
-      if (known.name == name) found = &known;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
-    }
-    if (found == nullptr)
-      throw FileError(place(file, key.source().begin), fmt::format("the key \"{}\" of a recipe", name),
-                      names);
+    const auto found =
+        std::find_if(keys.begin(), keys.end(), [&](const Key& known) { return known.name == name; });
+    if (found == keys.end())
+      throw FileError(
+          place(file, key.source().begin), fmt::format("the key \"{}\" of a recipe", name),
+          fmt::format("{}{}{}", table_key, table_key.empty() ? "" : ", ", join(keys, &Key::name)));
     if (!value.is_string())
       throw FileError(place(file, value.source().begin), fmt::format("{} is of another type", name),
                       "a string");
@@ -98,6 +90,10 @@ void read(const std::filesystem::path& file, const toml::table& table, std::span
 }
 
 }  // namespace
+
+std::string place(const std::filesystem::path& file, const toml::source_position& at) {
+  return fmt::format("{}:{}:{}", file.string(), at.line, at.column);
+}
 
 const amp::Recipe& add_recipe(const std::filesystem::path& file, const toml::table& table) {
   Recipe recipe{"", float32, float32, MasterWeights::is_parameter, LossScaling::none, "made by the user"};

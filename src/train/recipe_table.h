@@ -11,10 +11,14 @@
 #include <toml++/toml.h>
 
 #include <filesystem>
+#include <string>
 
 #include "halftone/recipe.h"
 
 namespace halftone::train {
+
+// Where a message says it is: "FILE:LINE:COLUMN".
+std::string place(const std::filesystem::path& file, const toml::source_position& at);
 
 // Fields left out are those of float32 (parameters "float32" go with the master "is_parameter", others with
 // "float32_copy"). Makes the recipe known (amp::add_recipe). Throws FileError naming file, line and key for

@@ -3,16 +3,15 @@
 // The training loop. Where it stands is how many steps and epochs its record has, and every random choice is
 // a function of the seed and that position: so it can stop after any step, and a state file is all it needs
 // to go on as if it had not.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <memory>
 #include <numeric>
 
+#include "base/utc_time.h"
 #include "halftone/error.h"
 #include "halftone/ops.h"
 #include "halftone/optim.h"
@@ -32,11 +31,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
 // Gives the caller back what a run changes about its thread: random numbers, modes, thread count.

@@ -5,6 +5,8 @@
 
 #include <deque>
 
+#include "base/join.h"
+
 namespace halftone::train {
 namespace {
 
@@ -37,12 +39,6 @@ std::int64_t Task::steps_per_epoch(const Config& config) const {
 }
 
 std::int64_t Task::total_steps(const Config& config) const { return steps_per_epoch(config) * config.epochs; }
-
-std::string join(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
 
 std::vector<std::string_view> task_names() {
   std::vector<std::string_view> names;

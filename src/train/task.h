@@ -64,6 +64,5 @@ class RegisterTask {
 
 const TaskEntry& find_task(std::string_view name);  // throws ValueError listing the names
 std::vector<std::string_view> task_names();
-std::string join(const std::vector<std::string_view>& names);  // for messages: "a, b, c"
 
 }  // namespace halftone::train

@@ -61,5 +61,18 @@ TEST(AtomicFile, AFolderIsRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(message, HasSubstr("Is a directory"));
 }
 
+TEST(WriteFile, HasEveryByteAndReplacesTheOldOne) {
+  const Scratch scratch;
+  write_bytes(scratch / "f", "old, and longer than the new one");
+  const std::string bytes("\0\n\r\xff", 4);
+  write_file(scratch / "f", bytes);
+  EXPECT_EQ(read_bytes(scratch / "f"), bytes);
+  EXPECT_FALSE(std::filesystem::exists(scratch / "f.tmp"));
+  write_file(scratch / "f", "");
+  EXPECT_EQ(read_bytes(scratch / "f"), "");
+  EXPECT_THAT(message_of<FileError>([&] { write_file(scratch / "no folder" / "f", "text"); }),
+              HasSubstr("no folder/f]"));
+}
+
 }  // namespace
 }  // namespace halftone

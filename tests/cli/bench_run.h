@@ -3,22 +3,13 @@
 // A small `halftone bench step`, run once for all tests of a program, and other runs with --json.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "cli/run_command.h"
+#include "data/scratch.h"
 
 namespace halftone {
-
-inline std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 struct BenchRun {
   CommandResult result;
@@ -31,16 +22,14 @@ inline const std::string kSmallGpt2 =
 
 // `arguments` without the files, which are read and removed.
 inline BenchRun run_bench(const std::string& arguments, bool with_trace = false) {
-  std::string name = std::filesystem::temp_directory_path() / "halftone-bench-XXXXXX";
-  const std::filesystem::path folder = mkdtemp(name.data());
+  const testing::Scratch folder;
   BenchRun run{
       run_command("bench " + arguments + " --json " + (folder / "j").string() + " --html " +
                   (folder / "h").string() + (with_trace ? " --trace " + (folder / "t").string() : "")),
       {},
-      text_of(folder / "h"),
-      text_of(folder / "t")};
-  run.json = nlohmann::json::parse(text_of(folder / "j"), nullptr, false);
-  std::filesystem::remove_all(folder);
+      testing::read_bytes(folder / "h"),
+      testing::read_bytes(folder / "t")};
+  run.json = nlohmann::json::parse(testing::read_bytes(folder / "j"), nullptr, false);
   return run;
 }
 

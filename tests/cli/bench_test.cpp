@@ -38,8 +38,7 @@ TEST(Bench, AFileThatCannotBeWrittenIsAnError) {
 }
 
 TEST(Bench, FilesAreTriedBeforeAnythingIsMeasured) {
-  std::string name = std::filesystem::temp_directory_path() / "halftone-bench-XXXXXX";
-  const std::filesystem::path folder = mkdtemp(name.data());
+  const testing::Scratch folder;
   const std::string good = (folder / "good.json").string();
   for (const char* bench : {"ops --size 1 --seconds 0", "kernels --only rms_norm --seconds 0", "step"}) {
     const CommandResult result =
@@ -47,11 +46,10 @@ TEST(Bench, FilesAreTriedBeforeAnythingIsMeasured) {
     EXPECT_EQ(result.code, 1) << bench;
     EXPECT_EQ(lines_of(result.output).size(), 1U) << result.output;  // the message, and no table
   }
-  EXPECT_TRUE(std::filesystem::is_empty(folder));
-  expect_usage_error("bench ops --json " + good + " --html " + (folder / "." / "good.json").string(),
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  expect_usage_error("bench ops --json " + good + " --html " + (folder / "./good.json").string(),
                      "two outputs");
   expect_usage_error("bench step --json " + good + " --trace " + good, "two outputs");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Bench, WhatIsNoTimeIsAUsageError) {

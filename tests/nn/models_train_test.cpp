@@ -2,7 +2,6 @@
 //
 // A tiny model of every kind learns a batch by heart under every recipe, and checkpoints do not change a bit
 // of that.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ostream>

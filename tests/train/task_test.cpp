@@ -25,10 +25,5 @@ TEST(Task, AnUnknownNameListsTheOnesThereAre) {
   EXPECT_THAT(message, HasSubstr("fashion-mnist"));
 }
 
-TEST(Task, NamesAreJoinedForMessages) {
-  EXPECT_EQ(join({}), "");
-  EXPECT_EQ(join({"a", "b", "c"}), "a, b, c");
-}
-
 }  // namespace
 }  // namespace halftone::train

@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "data/scratch.h"
 #include "halftone/train.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contractions and named kernels: forwarded to oneDNN, or to the reference where float32 cannot hold
-// an operand.
+// The contractions, forwarded to oneDNN, or to the reference where float32 cannot hold an operand; and the
+// kernels of named ops.
 #include "backend/cpu/cpu.h"
 
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn_loops.h"
 #include "backend/cpu/precision.h"
 

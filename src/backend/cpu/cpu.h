@@ -2,8 +2,8 @@
 //
 // The cpu backend: float32 arithmetic at the best SIMD level, on all threads, with the same bits whatever
 // both are. Operands in other formats pass through tiles that stay in the first-level cache (tile.h).
-// Contractions and some named ops belong to oneDNN (onednn_loops.h). A call with a float64 operand is the
-// reference's.
+// Contractions belong to oneDNN (onednn_loops.h), some named ops have kernels of their own (kernels.h). A
+// call with a float64 operand is the reference's.
 #pragma once
 
 #include "halftone/backend.h"

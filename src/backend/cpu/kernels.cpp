@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/kernels.h"
 
-#include "backend/cpu/onednn_loops.h"
-
 namespace halftone::cpu {
 
 Kernel find_kernel(std::string_view name) {

@@ -5,9 +5,14 @@
 // any strides where kernel_options.h says so.
 #pragma once
 
+#include <string_view>
+
 #include "halftone/backend.h"
 
 namespace halftone::cpu {
+
+// The kernel of that name (kernel_options.h lists them), or nullptr.
+Kernel find_kernel(std::string_view name);
 
 void attention_forward(const KernelCall& call);
 void attention_backward(const KernelCall& call);

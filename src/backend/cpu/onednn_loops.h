@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contractions of the cpu backend, and its kernels for named ops: what Cpu (cpu.h) forwards to.
+// The contractions of the cpu backend, by oneDNN: what Cpu (cpu.h) forwards to.
 #pragma once
-
-#include <string_view>
 
 #include "halftone/backend.h"
 
@@ -13,8 +11,5 @@ void matmul(const Matmul& call);
 void convolution(const Convolution& call);
 void convolution_image_gradient(const Convolution& call);
 void convolution_filter_gradient(const Convolution& call);
-
-// The kernel of that name (kernel_options.h lists them), or nullptr.
-Kernel find_kernel(std::string_view name);
 
 }  // namespace halftone::cpu

@@ -4,7 +4,6 @@
 // float32 over at most a few thousand elements, in an order fixed by the length alone.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 
 #include "halftone/backend.h"

@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
-#include "backend/cpu/onednn_loops.h"
-
 namespace halftone {
 namespace {
 
 TEST(Kernels, EveryNameFindsItsOwnKernel) {
+  EXPECT_EQ(cpu::find_kernel("attention.forward"), cpu::attention_forward);
+  EXPECT_EQ(cpu::find_kernel("attention.backward"), cpu::attention_backward);
   EXPECT_EQ(cpu::find_kernel("batch_norm.forward"), cpu::batch_norm_forward);
   EXPECT_EQ(cpu::find_kernel("batch_norm.backward"), cpu::batch_norm_backward);
   EXPECT_EQ(cpu::find_kernel("layer_norm.forward"), cpu::layer_norm_forward);
@@ -21,6 +19,7 @@ TEST(Kernels, EveryNameFindsItsOwnKernel) {
   EXPECT_EQ(cpu::find_kernel("max_pool2d.backward"), cpu::max_pool2d_backward);
   EXPECT_EQ(cpu::find_kernel("avg_pool2d.forward"), cpu::avg_pool2d_forward);
   EXPECT_EQ(cpu::find_kernel("avg_pool2d.backward"), cpu::avg_pool2d_backward);
+  EXPECT_EQ(cpu::find_kernel("rotary"), cpu::rotary);
 }
 
 TEST(Kernels, AnotherNameFindsNone) {
