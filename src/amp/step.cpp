@@ -132,7 +132,7 @@ Step::Pass Step::run(const Micro& micro) {
       if (options_.attribute) {  // the forward pass again, with the same random numbers
         const NonFiniteWatch watch;
         thread_state().random_index = random_before;
-        no_grad([&] { autocast(casting_, [&] { return micro.loss(i); }); });
+        autocast(casting_, [&] { return micro.loss(i); });  // with a graph: the loss may ask for gradients
         pass.failure += first_seen(watch);
       }
       return pass;
@@ -153,7 +153,7 @@ StepResult Step::finish(const Micro& micro, const Pass& pass) {
   if (options_.consume_gradients) {
     optimizer_.step();
     if (optimizer_.steps() == pass.steps_before) return {};
-    return {.outcome = StepOutcome::applied, .gradient_norm = static_cast<float>(optimizer_.consumed_norm())};
+    return {.outcome = StepOutcome::applied, .gradient_norm = optimizer_.consumed_norm()};
   }
   scaler_.unscale(optimizer_, micro.weighted ? pass.weight : 1);
   if (options_.clip_value > 0) clip_values(optimizer_.parameters(), options_.clip_value);

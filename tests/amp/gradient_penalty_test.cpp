@@ -128,6 +128,26 @@ TEST(GradientPenalty, PenalisesTheGradientOfTheRecipe) {
   }
 }
 
+// The search for where a NaN came from takes inner gradients, too.
+TEST(GradientPenalty, ALossThatIsNotFiniteIsSkippedAndAttributed) {
+  const Tensor w = ones({3}).set_requires_grad();
+  optim::SGD optimizer({{"w", w}}, {.lr = 0.125});
+  Step step(optimizer, find_recipe("float32"), {}, {}, {.max_skips_in_a_row = 2});
+  const auto loss = [&](double second) {
+    return [&, second](int) {
+      const Tensor x = from_values({1, second, 1}).set_requires_grad();
+      const Tensor y = sum(w * x), g = gradients(y, {x}, {.create_graph = true})[0];
+      return y + sum(g * g);
+    };
+  };
+  EXPECT_TRUE(step(loss(1)).applied());
+  const StepResult result = step(loss(NAN));
+  EXPECT_EQ(result.outcome, StepOutcome::loss_not_finite);
+  EXPECT_EQ(step.scaler().state().skips, 1);
+  EXPECT_NE(result.culprit.find("first seen in mul"), std::string::npos) << result.culprit;
+  EXPECT_THROW(step(loss(NAN)), NonFiniteError);
+}
+
 // Without the scale, an inner gradient of 1e-8 is nothing in float16.
 TEST(GradientPenalty, SmallInnerGradientsSurviveInTheScaledLoss) {
   const Tensor x = ones({1, 1}).set_requires_grad(), w = ones({1, 1});
