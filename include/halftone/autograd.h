@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reverse-mode differentiation. Ops record nodes (floor `op`); backward() walks them in reverse order of
-// creation. Gradients of leaves, and of tensors used more than once, are summed in float32 whatever the
-// format of the tensor, and rounded once when complete (laws 2 and 3).
+// creation. Gradients of leaves, and of tensors used more than once, are summed in float32 (float64
+// if the format of the tensor is beyond it), and rounded once when complete (laws 2 and 3).
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct Parameter {
   Tensor value;
 };
 
-// The format in which what has that one is added up: gradients, moments, statistics.
-inline DType sum_dtype(DType dtype) { return dtype == float64 ? float64 : float32; }
+// The format in which what has that one is added up: float32, or float64 for formats beyond it.
+DType sum_dtype(DType dtype);
 
 // Everything about the running thread that an op's result depends on besides its inputs. A scope is: copy,
 // change, restore. checkpoint() keeps a copy and restores it to recompute.
@@ -104,7 +104,7 @@ void set_gradient_hook(const Tensor& leaf, std::function<void()> hook);
 const std::function<void()>& gradient_hook(const Tensor& leaf);  // empty if it has none; throws likewise
 
 // d sum(y * gradient) / d inputs, in their order, without touching any grad(). An input that y does not
-// depend on gets zeros. Results are float32 (float64 of float64). The graph of y is consumed, as by backward;
+// depend on gets zeros. Results are float32 (float64 of formats beyond it). The graph of y is consumed, as by backward;
 // with create_graph it stays, and the results can be differentiated again (a gradient penalty); an op on the
 // way without a second derivative throws Unsupported naming itself. Throws ValueError for an input that
 // requires no gradient.

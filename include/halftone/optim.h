@@ -171,7 +171,8 @@ std::vector<std::string_view> optimizer_names();
 double clip_grad_norm(Optimizer& optimizer, double max_norm);
 
 // Linear warm-up over warmup_steps to peak, then half a cosine down to `floor` at total_steps. `step` counts
-// from 0; give it Optimizer::steps(), which a skipped step does not advance.
+// from 0; give it Optimizer::steps(), which a skipped step does not advance. Throws ValueError where step is
+// negative, or not 0 <= warmup_steps <= total_steps.
 double warmup_cosine(std::int64_t step, std::int64_t warmup_steps, std::int64_t total_steps, double peak,
                      double floor = 0);
 

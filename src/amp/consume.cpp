@@ -4,7 +4,9 @@
 // rejected as a whole must at least stop before it uses a gradient that is not finite.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "amp/optimizer_parts.h"
@@ -81,7 +83,8 @@ void Optimizer::finish_consuming() {
   double squares = 0;
   for (double& square : now.squares) squares += std::exchange(square, 0);
   now.norm = std::sqrt(squares);
-  now.previous_norm.mutable_data<float>()[0] = static_cast<float>(now.norm);
+  now.previous_norm.mutable_data<float>()[0] =
+      static_cast<float>(std::min(now.norm, double{std::numeric_limits<float>::max()}));
   now.done.assign(now.done.size(), false);
   now.open = false;
 }

@@ -132,7 +132,7 @@ StepResult GradScaler::step(Optimizer& optimizer, double clip_norm) {
     optimizer.step(clip ? static_cast<float>(clip_norm / norm) : 1.0f);
     if (optimizer.steps() == before) return result;  // the gradients were dropped since
     result.outcome = StepOutcome::applied;
-    result.gradient_norm = static_cast<float>(norm);
+    result.gradient_norm = norm;
   }
   return result;
 }

@@ -4,17 +4,19 @@
 // and the state of the rule. How an update goes over them is in tiles.cpp.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "amp/gradients.h"
 #include "amp/optimizer_parts.h"
+#include "backend/precision.h"
 #include "halftone/amp.h"
 
 namespace halftone::amp {
 namespace {
+
+constexpr double kLargestRate = 1e30;
 
 Tensor widened(const Tensor& narrow) {
   Tensor master(narrow.shape(), float32);
@@ -38,9 +40,9 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, MasterWeights master)
     if (!value.defined() || !value.requires_grad())
       throw ValueError("optimizer", fmt::format("'{}', which does not require a gradient", parameter.name),
                        "trainable tensors");
-    if (value.dtype().bytes() > 4 || !value.dtype().is_floating())
+    if (!value.dtype().is_floating() || is_wide(value.dtype()))
       throw DTypeError("optimizer", fmt::format("'{}' in {}", parameter.name, value.dtype().name()),
-                       "float32 or a narrower floating-point format");
+                       "a floating-point format whose values are float32 ones");
     if (!value.is_contiguous())
       throw ShapeError("optimizer", fmt::format("'{}' with strides", parameter.name), "a contiguous tensor");
     if (value.count() > 0 && !seen.insert(value.raw()).second)  // all that are empty may have one address
@@ -118,8 +120,8 @@ void Optimizer::step(float gradient_scale) {
 }
 
 void Optimizer::set_lr(double lr) {
-  if (!(lr >= 0 && std::isfinite(lr)))
-    throw ValueError("Optimizer.set_lr", fmt::format("lr = {}", lr), "a finite number, not negative");
+  if (!(lr >= 0 && lr <= kLargestRate))
+    throw ValueError("Optimizer.set_lr", fmt::format("lr = {}", lr), "a number from 0 to 1e30");
   lr_ = lr;
 }
 

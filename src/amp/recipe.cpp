@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/precision.h"
 #include "base/join.h"
 #include "halftone/block.h"
 #include "halftone/error.h"
@@ -62,9 +63,11 @@ const Recipe& made_from(DType compute) {
                is_short ? LossScaling::dynamic : LossScaling::none, "made from the name of a format"});
 }
 
+// Matmuls in it say something: 1 and 2 are not beyond its range.
 bool computes(DType dtype) {
   const Format& format = dtype.format();
-  return dtype.is_floating() && format.is_signed && format.has_zero && format.bits() <= 32;
+  return dtype.is_floating() && format.is_signed && format.has_zero && format.bits() <= 32 &&
+         max_finite(format) >= 2 && min_subnormal(format) <= 1;
 }
 
 void require(bool holds, const Recipe& recipe, std::string given, std::string_view expected) {
@@ -77,7 +80,10 @@ void check(const Recipe& recipe) {
   require(recipe.name[0] != '.' && std::none_of(recipe.name.begin(), recipe.name.end(), is_odd), recipe,
           "a name that can not be that of a folder", "no /, no control characters, no dot at the beginning");
   for (const DType dtype : {recipe.compute, recipe.parameter, recipe.state})
-    require(computes(dtype), recipe, std::string(dtype.name()), "signed floating formats of at most 32 bits");
+    require(computes(dtype), recipe, std::string(dtype.name()),
+            "signed floating formats of at most 32 bits, in whose range are 1 and 2");
+  for (const DType dtype : {recipe.parameter, recipe.state})
+    require(!is_wide(dtype), recipe, std::string(dtype.name()), "a format whose values are float32 ones");
   require(
       (recipe.parameter == float32) == (recipe.master == MasterWeights::is_parameter), recipe,
       fmt::format("parameters in {} with master \"{}\"", recipe.parameter.name(), to_string(recipe.master)),
@@ -95,7 +101,8 @@ void check(const Recipe& recipe) {
       require(find_block_format(name).element.format().is_signed, recipe, std::string(name),
               "blocks of signed elements");
     else
-      require(computes(find_dtype(name)), recipe, std::string(name), "signed floating formats");
+      require(computes(find_dtype(name)) && !is_wide(find_dtype(name)), recipe, std::string(name),
+              "signed floating formats whose values are float32 ones");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backend/precision.h"
 #include "halftone/profile.h"
 
 namespace halftone::detail {
@@ -180,6 +181,8 @@ void Engine::run(const std::shared_ptr<Slot>& root, const Tensor& gradient) {
 }  // namespace halftone::detail
 
 namespace halftone {
+
+DType sum_dtype(DType dtype) { return is_wide(dtype) ? float64 : float32; }
 
 void backward(const Tensor& loss, const Tensor& gradient) {
   const auto slot = detail::slot_of(loss);

@@ -28,7 +28,8 @@ const Op inverse_root_op = elementwise_op({
 }  // namespace
 
 Tensor widened(const Tensor& x) {
-  return x && x.dtype().is_floating() && x.dtype() != float32 && x.dtype() != float64 ? cast(x, float32) : x;
+  return x && x.dtype().is_floating() && x.dtype() != sum_dtype(x.dtype()) ? cast(x, sum_dtype(x.dtype()))
+                                                                           : x;
 }
 
 Tensor constant(double value, const Tensor& like) { return full({}, value, like.dtype()); }

@@ -10,7 +10,7 @@
 
 namespace halftone {
 
-// The same values in float32, or as they are if that is no widening.
+// The same values in the format in which they are added up.
 Tensor widened(const Tensor& x);
 
 // A number, without history, in the format of `like`.

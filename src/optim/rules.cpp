@@ -6,6 +6,7 @@
 #include <cassert>
 #include <limits>
 
+#include "backend/precision.h"
 #include "base/join.h"
 #include "optim/rule.h"
 
@@ -77,9 +78,9 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters
       adjustments_(this->parameters().size()) {
   for (std::size_t i = 0; i < rule.options.size(); ++i) check_range(rule, i, options[i]);
   if (rule.check != nullptr) rule.check(options);
-  if (!state.is_floating() || state.bytes() > 4 || !state.format().is_signed)
+  if (!state.is_floating() || is_wide(state) || !state.format().is_signed)
     throw DTypeError(rule.title, fmt::format("state in {}", state.name()),
-                     "float32 or a narrower signed floating-point format");
+                     "a signed floating-point format whose values are float32 ones");
   lr_ = options[0];
   for (std::size_t slot = 0; slot < rule.state.size(); ++slot)
     for (std::size_t i = 0; i < this->parameters().size(); ++i) {
@@ -91,9 +92,10 @@ RuleOptimizer::RuleOptimizer(const Rule& rule, std::vector<Parameter> parameters
 
 std::int64_t RuleOptimizer::adjust(const std::function<bool(const Parameter&)>& chosen,
                                    const Adjustment& adjustment) {
-  if (!(adjustment.lr_factor >= 0 && adjustment.lr_factor <= std::numeric_limits<float>::max()))
+  constexpr double kLargestFactor = 1e6;  // times the largest rate it is a float32
+  if (!(adjustment.lr_factor >= 0 && adjustment.lr_factor <= kLargestFactor))
     throw ValueError(rule_.title, fmt::format("lr_factor = {}", adjustment.lr_factor),
-                     "a finite number, not negative");
+                     "a number from 0 to 1e6");
   if (adjustment.weight_decay) check_range(rule_, weight_decay_of(rule_), *adjustment.weight_decay);
   std::vector<Adjustment> adjusted = adjustments_;
   std::int64_t count = 0;

@@ -14,6 +14,7 @@ double warmup_cosine(std::int64_t step, std::int64_t warmup_steps, std::int64_t 
     throw ValueError("warmup_cosine",
                      fmt::format("warmup_steps = {}, total_steps = {}", warmup_steps, total_steps),
                      "0 <= warmup_steps <= total_steps");
+  if (step < 0) throw ValueError("warmup_cosine", fmt::format("step = {}", step), "0 or more");
   if (step < warmup_steps) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
   if (step >= total_steps) return floor;
   const double done =

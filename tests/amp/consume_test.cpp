@@ -187,6 +187,15 @@ TEST(ConsumingStep, KeepsTheNormThatWasLoaded) {
   EXPECT_EQ(w.item(), -0.5);  // 4 to 2
 }
 
+TEST(ConsumingStep, ANormBeyondFloat32ClipsTheNextStep) {
+  Tensor w = zeros({4}).set_requires_grad();
+  optim::SGD optimizer({{"w", w}}, {.lr = 0});
+  Step step(optimizer, find_recipe("float32"), {}, {.consume_gradients = true, .clip_previous_norm = 1});
+  EXPECT_NEAR(step([&](int) { return scale(sum(w), 3e38); }).gradient_norm / 6e38, 1, 1e-6);
+  EXPECT_TRUE(step([&](int) { return scale(sum(w), 3e38); }).applied());
+  EXPECT_EQ(w.to_vector(), std::vector<double>(4, 0));
+}
+
 TEST(ConsumingStep, ReportsWhatItDid) {
   Tensor w = leaf({1}), b = leaf({1});
   optim::SGD optimizer({{"w", w}, {"b", b}}, {.lr = 1});

@@ -47,6 +47,8 @@ TEST(Optimizer, RefusesParametersItCanNotTrain) {
   EXPECT_THROW(Descent({{"w", Tensor()}}, MasterWeights::none), ValueError);
   EXPECT_THROW(Descent({{"w", w}, {"tied", w}}, MasterWeights::none), ValueError);
   EXPECT_THROW(Descent({{"w", wide}}, MasterWeights::none), DTypeError);
+  for (const char* name : {"e11m20", "e9m6", "e5m26"})  // beyond float32, of which a master is
+    EXPECT_THROW(Descent({{"w", leaf({1}, find_dtype(name))}}, MasterWeights::float32_copy), DTypeError);
   EXPECT_THAT(message_of([&] {
                 Descent({{"w", w}, {"tied", w}}, MasterWeights::none);
               }),
@@ -70,7 +72,7 @@ TEST(Optimizer, RefusesTwoOfOneNameButNotTwoThatAreEmpty) {
 
 TEST(Optimizer, ALearningRateAndACountOfStepsMustBeOnes) {
   Descent optimizer({{"w", leaf({1})}}, MasterWeights::none);
-  for (const double lr : {kNan, kInf, -1e-3}) EXPECT_THROW(optimizer.set_lr(lr), ValueError);
+  for (const double lr : {kNan, kInf, -1e-3, 1e39}) EXPECT_THROW(optimizer.set_lr(lr), ValueError);
   EXPECT_THROW(optimizer.set_steps(-1), ValueError);
   EXPECT_EQ(optimizer.lr(), 0);
   EXPECT_EQ(optimizer.steps(), 0);

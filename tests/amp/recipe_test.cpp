@@ -99,6 +99,20 @@ TEST(Recipe, OneThatCanNotBeIsRefused) {
   refused(bad, "signed elements");
   bad = good, bad.operands = {OperandScaling::current, "int8", "float8_e5m2"};
   refused(bad, "int8");
+  // What is kept or scaled in float32 must be a float32; a product may be formed in double.
+  for (const char* name : {"e11m20", "e9m6", "e8m3fn", "e5m26"}) {
+    bad = good, bad.operands = {OperandScaling::current, name, "float8_e5m2"};
+    refused(bad, "whose values are float32 ones");
+    bad = good, bad.state = find_dtype(name);
+    refused(bad, "whose values are float32 ones");
+    bad = good, bad.parameter = find_dtype(name), bad.master = MasterWeights::float32_copy;
+    refused(bad, "whose values are float32 ones");
+    EXPECT_EQ(find_recipe(name).compute, find_dtype(name));
+  }
+  for (const char* name : {"e4m3b2000", "e1m2", "fixed8m6"}) {  // nothing near 1; up to 1.75; up to 1.98
+    bad = good, bad.compute = find_dtype(name);
+    refused(bad, "in whose range are 1 and 2");
+  }
 }
 
 TEST(Recipe, EnumeratorsHaveTheirNames) {

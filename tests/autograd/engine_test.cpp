@@ -25,6 +25,23 @@ TEST(Engine, FanInOfANarrowTensorIsSummedInFloat32) {
   EXPECT_EQ(w.grad().item(), 1000);
 }
 
+// A sum in float32 would have no room for these.
+TEST(Engine, FanInOfAFormatBeyondFloat32IsSummedInFloat64) {
+  const auto gradient = [](const char* format, double inner, std::initializer_list<double> uses) {
+    const Tensor w = leaf({1}), x = scale(cast(w, find_dtype(format)), inner);
+    Tensor total;
+    for (const double use : uses) total = total ? total + sum(scale(x, use)) : sum(scale(x, use));
+    total.backward();
+    EXPECT_EQ(w.grad().dtype(), float32);
+    return w.grad().item();
+  };
+  EXPECT_NEAR(gradient("e11m20", 1e-30, {1e50, 1e50}) / 2e20, 1, 1e-5);
+  EXPECT_EQ(gradient("e8m40", 1, {1, 0x1p-30, -1}), 0x1p-30);
+  const Tensor wide = leaf({1}, find_dtype("e8m40"));
+  sum(wide).backward();
+  EXPECT_EQ(wide.grad().dtype(), float64);
+}
+
 TEST(Engine, AParameterUsedAThousandTimesUnderAutocastHasTheWholeGradient) {
   const Tensor w = from_values(std::vector<double>{1}, {1, 1}).set_requires_grad(), one = ones({1, 1});
   amp::autocast(bfloat16, [&] {

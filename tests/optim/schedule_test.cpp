@@ -30,6 +30,11 @@ TEST(Schedule, RefusesAWarmUpLongerThanTheRun) {
   EXPECT_THROW(warmup_cosine(0, -1, 10, 1), ValueError);
 }
 
+TEST(Schedule, RefusesAStepBeforeTheFirst) {
+  EXPECT_THROW(warmup_cosine(-1, 10, 110, 2), ValueError);
+  EXPECT_THROW(warmup_cosine(-1, 0, 10, 2), ValueError);
+}
+
 TEST(Schedule, DoesNotAdvanceOnASkippedStep) {  // fault B1
   Tensor w = leaf({0});
   SGD optimizer({{"w", w}});
