@@ -22,7 +22,8 @@ struct Census {
   std::int64_t to_nan = 0;       // a number before
   std::int64_t nan = 0;          // NaN before, whatever it became
 
-  // How many values have floor(log2 |x|) = exponent, from that of the smallest double to the largest.
+  // How many values have floor(log2 |x|) = exponent, from that of the smallest double to the largest. What is
+  // beyond, in a format that is wider, counts at that end.
   static constexpr int kLowest = -1074, kHighest = 1023;
   std::array<std::int64_t, kHighest - kLowest + 1> exponents{};
   std::int64_t& at(int exponent) { return exponents[static_cast<std::size_t>(exponent - kLowest)]; }
@@ -35,8 +36,10 @@ struct Census {
   friend bool operator==(const Census&, const Census&) = default;
 };
 
-// Adds one value and the code that it became, or a row of them (vectorised for float).
+// Adds one value and the code that it became, or a row of them (vectorised for float). The exact one is for
+// sources that reach beyond double: 64-bit integers and wide P3109 formats.
 void count_conversion(const Format& format, double value, std::uint64_t code, Census& census);
+void count_conversion(const Format& format, const Exact& value, std::uint64_t code, Census& census);
 void count_row(DType dtype, const float* values, const void* codes, std::int64_t count, Census& census);
 void count_row(DType dtype, const double* values, const void* codes, std::int64_t count, Census& census);
 

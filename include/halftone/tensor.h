@@ -47,7 +47,7 @@ class Shape {
 };
 
 std::string to_string(const Shape& shape);        // "(128, 784)"
-Shape contiguous_strides(const Shape& shape);     // row-major
+Shape contiguous_strides(const Shape& shape);     // row-major; 0 where no 64 bits hold the stride
 Shape broadcast(const Shape& a, const Shape& b);  // numpy's rule; throws ShapeError
 
 // Bytes and their version. Narrow copies of a parameter live here too, one per format, keyed by version.

@@ -154,6 +154,14 @@ std::int64_t checked_count(const Shape& shape, std::int64_t most) {
   return count > most ? -1 : count;
 }
 
+// Where one size is 0, the length of the file does not bound the others, and their product may be no number.
+bool has_strides(const Shape& shape) {
+  std::int64_t product = 1;
+  for (const std::int64_t size : shape)
+    if (size != 0 && __builtin_mul_overflow(product, size, &product)) return false;
+  return true;
+}
+
 }  // namespace
 
 Tensor load_idx(const std::filesystem::path& file) {
@@ -164,6 +172,9 @@ Tensor load_idx(const std::filesystem::path& file) {
   if (count < 0)
     source.fail(4, fmt::format("the sizes {} say more than the file can hold", to_string(shape)),
                 fmt::format("at most {} bytes of data", source.longest() - header));
+  if (count == 0 && !has_strides(shape))
+    source.fail(4, fmt::format("the sizes {}", to_string(shape)),
+                "a product below 2^63 of those other than 0");
   Tensor bytes = empty(shape, uint8);
   const std::int64_t got =
       source.read(std::span(bytes.mutable_data<std::uint8_t>(), static_cast<std::size_t>(count)));

@@ -50,6 +50,9 @@ BlockFormat made_up(std::string_view name, const std::vector<std::string_view>& 
   if (error != std::errc() || stop != end || format.length < 1 || format.length > 65536)
     refuse(name, fmt::format(" has blocks of \"{}\" elements (1 to 65536)", parts[1]));
   if (format.element.format().bits() > 8) refuse(name, " has elements of more than 8 bits");
+  // Values are divided by their scales in float32, which must hold the largest element as a normal number.
+  const double most = max_finite(format.element.format());
+  if (most < 0x1p-126 || most > 0x1p127) refuse(name, " has elements out of the range of float32");
   if (format.scale.format().bits() > 16 || !format.scale.is_floating())
     refuse(name, " has a scale that is not a floating format of at most 16 bits");
   return format;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -74,7 +75,7 @@ std::int64_t Census::*class_of(const Format& format, const Exact& value, std::ui
 void count_exact(const Format& format, const Exact& value, std::uint64_t code, Census& census) {
   ++(census.*class_of(format, value, code));
   if (value.kind == Exact::Kind::finite && value.n != 0)
-    ++census.at(value.exponent + detail::width(value.n) - 1);
+    ++census.at(std::clamp(value.exponent + detail::width(value.n) - 1, Census::kLowest, Census::kHighest));
 }
 
 }  // namespace
@@ -87,6 +88,10 @@ Census& Census::operator+=(const Census& other) {
 
 void count_conversion(const Format& format, double value, std::uint64_t code, Census& census) {
   count_exact(format, exact(value), code, census);
+}
+
+void count_conversion(const Format& format, const Exact& value, std::uint64_t code, Census& census) {
+  count_exact(format, value, code, census);
 }
 
 void count_row(DType dtype, const float* values, const void* codes, std::int64_t count, Census& census) {

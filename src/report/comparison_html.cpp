@@ -59,12 +59,18 @@ std::string head(const Comparison& comparison, const std::vector<SeriesSummary>&
   return out + "</header>\n";
 }
 
+// By what the runs are judged; a recipe without a run does not know.
+train::Measure measure_of(const std::vector<SeriesSummary>& all) {
+  const SeriesSummary* const first = first_with_run(all);
+  return first ? first->measure : train::Measure{};
+}
+
 std::string table(const std::vector<SeriesSummary>& all) {
-  Table table{
-      .head = {"Recipe", capitalised(score_name(all[0].measure)), "Against first", "Time",
-               capitalised(all[0].measure.unit) + "/s", "Tensors", "Process", "Skips a run", "Finished"},
-      .numeric = {false, true, true, true, true, true, true, true, true},
-      .rows = {}};
+  const train::Measure measure = measure_of(all);
+  Table table{.head = {"Recipe", capitalised(score_name(measure)), "Against first", "Time",
+                       capitalised(measure.unit) + "/s", "Tensors", "Process", "Skips a run", "Finished"},
+              .numeric = {false, true, true, true, true, true, true, true, true},
+              .rows = {}};
   for (const SeriesSummary& series : all) {
     const bool any = series.score.count > 0;
     table.rows.push_back({series.recipe, score_text(series), &series == &all[0] ? "–" : delta_text(series),
@@ -79,9 +85,9 @@ std::string table(const std::vector<SeriesSummary>& all) {
              "Against "
              "first: the same of the differences between runs of the same seed. Time "
              "includes evaluation; {}/s is of training alone. Memory is the largest of the runs.</p>\n",
-             capitalised(score_name(all[0].measure)),
-             all[0].measure.is_text() ? " (less is better)" : ", in points; differences are in points too",
-             all[0].measure.unit);
+             capitalised(score_name(measure)),
+             measure.is_text() ? " (less is better)" : ", in points; differences are in points too",
+             measure.unit);
 }
 
 // Axes for what is known of every evaluation.
@@ -94,9 +100,10 @@ Chart over_evaluations(const train::Measure& measure, std::string title, std::st
 
 // The score, recipes side by side.
 Chart evaluations(const std::vector<SeriesSummary>& all) {
-  const std::string score = score_name(all[0].measure);
-  Chart chart = over_evaluations(all[0].measure,
-                                 capitalised(score) + " of every evaluation, mean over the seeds", score);
+  const train::Measure measure = measure_of(all);
+  const std::string score = score_name(measure);
+  Chart chart =
+      over_evaluations(measure, capitalised(score) + " of every evaluation, mean over the seeds", score);
   int colour = 0;
   for (const SeriesSummary& series : all)
     chart.curves.push_back(
@@ -106,8 +113,9 @@ Chart evaluations(const std::vector<SeriesSummary>& all) {
 
 // What of that is the recipe: differences between runs of the same seed.
 std::string differences(const std::vector<SeriesSummary>& all) {
-  Chart chart = over_evaluations(all[0].measure,
-                                 capitalised(score_name(all[0].measure)) + " less that of " + all[0].recipe +
+  const train::Measure measure = measure_of(all);
+  Chart chart = over_evaluations(measure,
+                                 capitalised(score_name(measure)) + " less that of " + all[0].recipe +
                                      " with the same seed, mean over the seeds",
                                  "difference");
   for (std::size_t i = 1; i < all.size(); ++i)
@@ -120,9 +128,10 @@ std::string differences(const std::vector<SeriesSummary>& all) {
 }
 
 std::string charts(const std::vector<SeriesSummary>& all) {
-  DotPlot dots{.title = capitalised(score_name(all[0].measure)) + " of every run",
+  const train::Measure measure = measure_of(all);
+  DotPlot dots{.title = capitalised(score_name(measure)) + " of every run",
                .x_label = "dot: one seed · bar: the mean",
-               .style = all[0].measure.is_text() ? TickStyle::number : TickStyle::percent,
+               .style = measure.is_text() ? TickStyle::number : TickStyle::percent,
                .rows = {}};
   Chart loss{.title = "Training loss, mean over the seeds, smoothed", .x_label = "step", .y_label = "loss"};
   loss.from_zero = true;

@@ -48,17 +48,25 @@ std::vector<Point> smooth(const std::vector<Point>& points, std::size_t window) 
   const std::size_t half = window / 2;
   std::vector<Point> smoothed;
   smoothed.reserve(points.size());
+  const auto value = [&](std::size_t i) { return std::isfinite(points[i].y) ? points[i].y : 0; };
+  // The window is a queue of two parts: what has left is never subtracted, since below the spacing of a spike
+  // that would lose everything. tails[k] is the sum from k to the turn, `sum` that from the turn to the end.
+  std::vector<double> tails(points.size());
   double sum = 0;
-  std::size_t begin = 0, end = 0, finite = 0;  // of the window
+  std::size_t begin = 0, turn = 0, end = 0, finite = 0;  // of the window
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t reach = std::min(half, i);
     for (; end < std::min(i + reach + 1, points.size()); ++end)
-      if (std::isfinite(points[end].y)) sum += points[end].y, ++finite;
-    for (; begin < i - reach; ++begin)
-      if (std::isfinite(points[begin].y)) sum -= points[begin].y, --finite;
+      sum += value(end), finite += std::isfinite(points[end].y);
+    for (; begin < i - reach; ++begin) finite -= std::isfinite(points[begin].y);
+    if (begin >= turn) {  // nothing is left before the turn: all of the window goes there
+      sum = 0;
+      for (std::size_t k = end; k-- > begin;) tails[k] = sum += value(k);
+      turn = end, sum = 0;
+    }
     const bool gap = !std::isfinite(points[i].y);
-    smoothed.push_back(
-        {points[i].x, gap ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(finite)});
+    smoothed.push_back({points[i].x, gap ? std::numeric_limits<double>::quiet_NaN()
+                                         : (tails[begin] + sum) / static_cast<double>(finite)});
   }
   return smoothed;
 }

@@ -19,7 +19,7 @@ std::vector<Point> decimate(const std::vector<Point>& points, std::size_t limit 
 
 // Average over a window of about `window` points centred on each point: narrower at the start, where a loss
 // falls fast, so that it does not lag; cut off at the end. What is not finite enters no average and stays a
-// gap.
+// gap; a spike, of any size, changes the averages over windows that have it and no other.
 std::vector<Point> smooth(const std::vector<Point>& points, std::size_t window);
 
 }  // namespace halftone::report

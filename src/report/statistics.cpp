@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "report/score.h"
 #include "report/words.h"
@@ -75,12 +76,16 @@ void compare_with_first(const Series& series, const Series& first, SeriesSummary
 
 Summary summarise(const std::vector<double>& values) {
   if (values.empty()) return {};
-  Summary summary{.count = static_cast<int>(values.size()), .low = values[0], .high = values[0]};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Summary summary{.count = static_cast<int>(values.size()), .low = infinity, .high = -infinity};
   for (const double value : values) {
     summary.mean += value;
+    if (std::isnan(value)) continue;
     summary.low = std::min(summary.low, value);
     summary.high = std::max(summary.high, value);
   }
+  if (summary.low > summary.high)  // there was no number
+    summary.low = summary.high = std::numeric_limits<double>::quiet_NaN();
   summary.mean /= summary.count;
   double squares = 0;
   for (const double value : values) squares += (value - summary.mean) * (value - summary.mean);
@@ -117,6 +122,12 @@ std::vector<SeriesSummary> summarise(const Comparison& comparison) {
     all.push_back(std::move(summary));
   }
   return all;
+}
+
+const SeriesSummary* first_with_run(const std::vector<SeriesSummary>& all) {
+  const auto first =
+      std::find_if(all.begin(), all.end(), [](const SeriesSummary& series) { return series.runs > 0; });
+  return first == all.end() ? nullptr : &*first;
 }
 
 std::string score_text(const SeriesSummary& series) {

@@ -14,7 +14,8 @@ namespace halftone::report {
 
 struct Summary {
   int count = 0;
-  double mean = 0, deviation = 0, low = 0, high = 0;  // deviation: of the sample (n - 1); 0 for one value
+  double mean = 0, deviation = 0;  // deviation: of the sample (n - 1); 0 for one value
+  double low = 0, high = 0;        // of the values that are not NaN; NaN if all are
 };
 Summary summarise(const std::vector<double>& values);
 
@@ -32,6 +33,9 @@ struct SeriesSummary {
   std::vector<Point> mean_loss{};                   // of the runs that reached the step, finished or not
 };
 std::vector<SeriesSummary> summarise(const Comparison& comparison);
+
+// The first that has a run, and so knows by what all are measured; null if none has.
+const SeriesSummary* first_with_run(const std::vector<SeriesSummary>& all);
 
 // "91.42 % ± 0.11" (points), "91.42 %" for one run, "–" for none; of text "1.8732 ± 0.0012" bits per byte.
 std::string score_text(const SeriesSummary& series);

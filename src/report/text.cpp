@@ -90,12 +90,11 @@ std::string to_text(const train::RunRecord& record, const std::filesystem::path&
 
 std::string to_text(const Comparison& comparison) {
   const std::vector<SeriesSummary> all = summarise(comparison);
-  const auto any_run = [](const SeriesSummary& series) { return series.runs > 0; };
-  const auto first = std::find_if(all.begin(), all.end(), any_run);
+  const SeriesSummary* const first = first_with_run(all);
   std::string failures;
   for (const SeriesSummary& series : all)
     if (!series.failure.empty()) failures += fmt::format("{} failed: {}\n", series.recipe, series.failure);
-  if (first == all.end()) return "no run was finished\n" + failures;
+  if (first == nullptr) return "no run was finished\n" + failures;
   const train::Measure& measure = first->measure;
   std::vector<std::vector<std::string>> rows = {{"recipe", measure.is_text() ? "bits/byte" : "accuracy",
                                                  "min", "max", "vs first", "time", measure.unit + "/s",

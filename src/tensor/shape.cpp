@@ -35,7 +35,8 @@ Shape contiguous_strides(const Shape& shape) {
   std::int64_t step = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     strides[axis] = step;
-    step *= shape[axis];
+    // No element is reached by such a stride: a tensor of that shape has a size of 0.
+    if (__builtin_mul_overflow(step, shape[axis], &step)) step = 0;
   }
   return strides;
 }

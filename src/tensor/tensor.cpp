@@ -27,11 +27,9 @@ Tensor::Tensor(const Shape& shape, DType dtype) {
 }
 
 bool Tensor::is_contiguous() const {
-  std::int64_t step = 1;
-  for (int axis = rank() - 1; axis >= 0; --axis) {
-    if (size(axis) != 1 && strides()[axis] != step) return false;
-    step *= size(axis);
-  }
+  const Shape row_major = contiguous_strides(shape());
+  for (int axis = 0; axis < rank(); ++axis)
+    if (size(axis) != 1 && strides()[axis] != row_major[axis]) return false;
   return true;
 }
 

@@ -106,6 +106,26 @@ TEST(ConvertNumbers, ADifferenceThatADoubleDoesNotSeeIsStillRounding) {
             std::string::npos);
 }
 
+TEST(ConvertNumbers, WhatIsWiderThanADoubleAndDoesNotChangeIsExact) {
+  const ConvertFiles files;
+  const std::uint64_t values[] = {(std::uint64_t{1} << 53) + 1, ~std::uint64_t{0},
+                                  (std::uint64_t{1} << 63) + 1, 5};
+  files.write("four", std::string(reinterpret_cast<const char*>(values), sizeof values));
+  for (const std::string name : {"int64", "uint64"}) {
+    const auto report = files.json("four --from " + name + " --to " + name + " -o same");
+    EXPECT_EQ(report["census"]["exact"], 4) << name;
+    EXPECT_EQ(report["max_error"], 0) << name;
+    EXPECT_EQ(files.bytes("same"), files.bytes("four")) << name;
+  }
+  std::string codes;  // of two bytes, the lower first
+  for (int code = 0; code < 65536; ++code)
+    codes += {static_cast<char>(code & 0xFF), static_cast<char>(code >> 8)};
+  files.write("wide", codes);
+  const auto report = files.json("wide --from binary16p1se --to binary16p1se");
+  EXPECT_EQ(report["census"]["exact"], 65535);
+  EXPECT_EQ(report["census"]["nan"], 1);
+}
+
 TEST(ConvertNumbers, DoublesAreNotRoundedToFloatsOnTheWay) {
   const ConvertFiles files;
   const double value = 1 + 0x1p-11 + 0x1p-40;  // float32 would make it a tie of float16

@@ -96,6 +96,22 @@ TEST(Idx, SizesBeyondTheFileAllocateNothing) {
               HasSubstr("more than the file can hold"));
 }
 
+TEST(Idx, SizesOtherThanZeroMustHaveAProduct) {
+  const Scratch scratch;
+  const std::string four(16, '\xff'), zero(4, '\0'), head("\0\0\x08\x05", 4);
+  for (const std::string& sizes : {four + zero, zero + four, four.substr(0, 8) + zero + four.substr(8)})
+    for (const std::string& bytes : {head + sizes, gzip(head + sizes)}) {
+      write_bytes(scratch / "sizes", bytes);
+      const std::string message = message_of<FileError>([&] { load_idx(scratch / "sizes"); });
+      EXPECT_THAT(message, HasSubstr((scratch / "sizes").string()));
+      EXPECT_THAT(message, HasSubstr("byte 4: the sizes ("));
+      EXPECT_THAT(message, HasSubstr("below 2^63"));
+    }
+  // (2^32 - 1) * 2^31 is below 2^63.
+  write_bytes(scratch / "sizes", std::string("\0\0\x08\x03\xff\xff\xff\xff\0\0\0\0\x80\0\0\0", 16));
+  EXPECT_EQ(load_idx(scratch / "sizes").shape(), (Shape{0xFFFFFFFF, 0, 0x80000000}));
+}
+
 TEST(Idx, NoMutilatedFileCrashes) {
   const Scratch scratch;
   const std::string compressed = gzip(kSmall);

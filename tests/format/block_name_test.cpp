@@ -48,6 +48,12 @@ TEST(BlockName, OfAnythingElseIsAnErrorThatSaysWhat) {
   EXPECT_THAT(message("mxfp4:up"), testing::HasSubstr("scale rule \"up\""));
   EXPECT_THAT(message("mxfp9:floor"), testing::HasSubstr("\"mxfp9\""));
   EXPECT_THAT(message("float16:32:float8_e8m0fnu:floor"), testing::HasSubstr("more than 8 bits"));
+  for (const char* element : {"e4m3b2000", "e4m3b200", "ue8m0b0", "e4m3b142finite"})
+    EXPECT_THAT(message(std::string(element) + ":4:float8_e8m0fnu:floor"),
+                testing::HasSubstr("has elements out of the range of float32"))
+        << element;
+  for (const char* element : {"e4m3b9fn", "float8_e8m0fnu", "e4m3b140finite"})
+    EXPECT_EQ(message(std::string(element) + ":4:float8_e8m0fnu:floor"), "") << element;
   EXPECT_THAT(message("float4_e2m1fn:0:float8_e8m0fnu:floor"), testing::HasSubstr("blocks of \"0\""));
   EXPECT_THAT(message("float4_e2m1fn:3x:float8_e8m0fnu:floor"), testing::HasSubstr("blocks of \"3x\""));
   EXPECT_THAT(message("float4_e2m1fn:16:float32:floor"), testing::HasSubstr("scale"));

@@ -206,6 +206,38 @@ TEST(Census, HistogramHasTheExponentOfEveryDouble) {
   EXPECT_EQ(census.count(), expected.count() + 5);
 }
 
+// 2^53 + 1 is no double, nor is 2^64 - 1, 2^63 + 1 or, as the latter with a sign, 1 - 2^63.
+TEST(Census, OfExactValuesTellsApartWhatDoublesDoNot) {
+  const std::uint64_t codes[] = {(std::uint64_t{1} << 53) + 1, ~std::uint64_t{0},
+                                 (std::uint64_t{1} << 63) + 1, 5};
+  for (const char* name : {"int64", "uint64"}) {
+    const Format& row = find_dtype(name).format();
+    Census same, next;
+    for (const std::uint64_t code : codes) {
+      count_conversion(row, decode_exact(row, code), code, same);
+      count_conversion(row, decode_exact(row, code), code - 1, next);
+    }
+    EXPECT_EQ(describe(same), "4 values: 4 exact") << name;
+    EXPECT_EQ(describe(next), "4 values: 4 rounded") << name;
+    EXPECT_EQ(same.at(53), 1) << name;
+    EXPECT_EQ(same.at(2), 1) << name;
+  }
+}
+
+// Its values are 2^-16383 to 2^16382: those from 2^1023 up are at the upper end, those up to 2^-1074 at the
+// lower one.
+TEST(Census, OfValuesBeyondDoubleCountsAtTheEnds) {
+  const Format& row = find_dtype("binary16p1se").format();
+  Census census;
+  for (std::uint64_t code = 0; code < 65536; ++code)
+    count_conversion(row, decode_exact(row, code), code, census);
+  EXPECT_EQ(describe(census), "65,536 values: 65,535 exact, 1 NaN");
+  EXPECT_EQ(census.at(Census::kLowest), 2 * (16383 - 1074 + 1));
+  EXPECT_EQ(census.at(Census::kHighest), 2 * (16382 - 1023 + 1));
+  for (int exponent = Census::kLowest + 1; exponent < Census::kHighest; ++exponent)
+    ASSERT_EQ(census.at(exponent), 2) << exponent;
+}
+
 TEST(Census, AddsUp) {
   const std::vector<double> values = oracle::census_values<double>(float16.format(), 1000);
   Census whole, front, back;

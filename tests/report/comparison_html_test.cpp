@@ -45,6 +45,23 @@ TEST(ComparisonPage, FailuresAreToldFirst) {
   EXPECT_TRUE(shows(html, "no run finished"));
 }
 
+TEST(ComparisonPage, ARecipeWithoutARunDoesNotSayByWhatTheOthersAreJudged) {
+  train::RunRecord run = sample_record(40, 1, "bfloat16");
+  run.config.task = "text", run.config.model = "gpt2";
+  run.measure = {.unit = "tokens", .units_per_example = 256, .bytes_per_unit = 1};
+  Comparison comparison;
+  comparison.series.push_back({"float16", {}, "seed 1: no memory"});
+  comparison.series.push_back({"bfloat16", {run}, ""});
+  const std::string html = to_html(comparison);
+  EXPECT_EQ(markup_error(html), "");
+  for (const char* text :
+       {"Bits per byte of every evaluation", "Bits per byte of every run",
+        "Bits per byte: ", "(less is better)", "Tokens/s", "tokens/s is of training alone"})
+    EXPECT_TRUE(shows(html, text)) << text;
+  for (const char* text : {"accuracy", "Images/s", "images/s", "are in points"})
+    EXPECT_FALSE(shows(html, text)) << text;
+}
+
 TEST(ComparisonPage, NothingIsStillAPage) { EXPECT_EQ(markup_error(to_html(Comparison{})), ""); }
 
 }  // namespace

@@ -49,6 +49,43 @@ TEST(Smooth, AGapStaysAGapAndDoesNotSpread) {
   EXPECT_DOUBLE_EQ(smoothed[3].y, 5);
 }
 
+TEST(Smooth, ASpikeChangesNoWindowThatItIsNotIn) {
+  for (const std::size_t half : {2u, 3u, 50u})
+    for (const std::size_t spike : {0u, 1u, 40u, 100u, 199u}) {
+      std::vector<Point> points = line(200);
+      for (Point& point : points) point.y = 2.5;
+      points[spike].y = 3e20;
+      const std::vector<Point> smoothed = smooth(points, 2 * half + 1);
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const std::size_t reach = std::min(half, i);
+        const bool inside = spike + reach >= i && spike <= i + reach;
+        if (inside)
+          EXPECT_GT(smoothed[i].y, 1e18) << half << ' ' << spike << ' ' << i;
+        else
+          EXPECT_EQ(smoothed[i].y, 2.5) << half << ' ' << spike << ' ' << i;
+      }
+    }
+}
+
+TEST(Smooth, EveryPointIsTheAverageOfItsWindow) {
+  std::vector<Point> points = line(500);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i].y = i % 17 == 3 ? NAN : static_cast<double>(i * 7919 % 101);
+  for (const std::size_t half : {0u, 1u, 2u, 10u, 249u, 600u}) {
+    const std::vector<Point> smoothed = smooth(points, 2 * half + 1);
+    ASSERT_EQ(smoothed.size(), points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (std::isnan(points[i].y)) continue;
+      const std::size_t reach = std::min(half, i);
+      double sum = 0;
+      int count = 0;
+      for (std::size_t k = i - reach; k <= std::min(i + reach, points.size() - 1); ++k)
+        if (!std::isnan(points[k].y)) sum += points[k].y, ++count;
+      EXPECT_DOUBLE_EQ(smoothed[i].y, sum / count) << half << ' ' << i;
+    }
+  }
+}
+
 TEST(Smooth, NothingGivesNothing) { EXPECT_TRUE(smooth({}, 5).empty()); }
 
 }  // namespace

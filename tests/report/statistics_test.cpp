@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "report/records.h"
 
 namespace halftone::report {
@@ -17,6 +20,26 @@ TEST(Statistics, TheDeviationIsThatOfASample) {
   EXPECT_EQ(summary.high, 9);
   EXPECT_EQ(summarise(std::vector<double>{3}).deviation, 0);
   EXPECT_EQ(summarise(std::vector<double>{}).count, 0);
+}
+
+TEST(Statistics, TheEndsDoNotDependOnWhereANanStands) {
+  const double values[] = {std::numeric_limits<double>::quiet_NaN(), 1, -2, 3};
+  std::size_t order[] = {0, 1, 2, 3};
+  do {
+    std::vector<double> row;
+    for (const std::size_t i : order) row.push_back(values[i]);
+    const Summary summary = summarise(row);
+    EXPECT_EQ(summary.low, -2);
+    EXPECT_EQ(summary.high, 3);
+    EXPECT_TRUE(std::isnan(summary.mean));
+    EXPECT_EQ(summary.count, 4);
+  } while (std::next_permutation(std::begin(order), std::end(order)));
+  const Summary nothing = summarise(std::vector<double>(2, values[0]));
+  EXPECT_TRUE(std::isnan(nothing.low));
+  EXPECT_TRUE(std::isnan(nothing.high));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(summarise(std::vector<double>{infinity}).low, infinity);
+  EXPECT_EQ(summarise(std::vector<double>{-infinity, values[0]}).high, -infinity);
 }
 
 Comparison two_recipes() {
@@ -45,6 +68,15 @@ TEST(Statistics, FailedRunsAreCountedButEnterNoMean) {
   EXPECT_FLOAT_EQ(
       static_cast<float>(all[1].mean_loss[50].y),
       (comparison.series[1].runs[0].steps[50].loss + comparison.series[1].runs[2].steps[50].loss) / 2);
+}
+
+TEST(Statistics, TheFirstWithARunIsFound) {
+  Comparison comparison = two_recipes();
+  EXPECT_EQ(first_with_run(summarise(comparison))->recipe, "float32");
+  comparison.series[0].runs.clear();
+  EXPECT_EQ(first_with_run(summarise(comparison))->recipe, "float16");
+  comparison.series[1].runs.clear();
+  EXPECT_EQ(first_with_run(summarise(comparison)), nullptr);
 }
 
 TEST(Statistics, AccuracyIsSaidWithItsSpreadAndItsDifference) {

@@ -34,6 +34,13 @@ TEST(Tensor, ItemNeedsExactlyOneElement) {
 
 TEST(Tensor, NegativeSizesAreAnError) { EXPECT_THROW(zeros({2, -1}), ShapeError); }
 
+TEST(Tensor, WithoutElementsMayHaveStridesThatNoNumberHolds) {
+  const std::int64_t size = 0xFFFFFFFF;
+  const Tensor nothing({0, size, size, size}, uint8);
+  EXPECT_EQ(nothing.count(), 0);
+  EXPECT_TRUE(nothing.is_contiguous());
+}
+
 TEST(Tensor, SizesWhoseProductNoNumberHoldsAreAnError) {
   EXPECT_THROW(zeros({std::int64_t{1} << 61}, float64), ShapeError);  // 2^64 bytes, which is 0 in 64 bits
   EXPECT_THROW(zeros({std::int64_t{1} << 32, std::int64_t{1} << 32}, uint8), ShapeError);
