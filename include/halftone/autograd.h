@@ -104,10 +104,10 @@ void set_gradient_hook(const Tensor& leaf, std::function<void()> hook);
 const std::function<void()>& gradient_hook(const Tensor& leaf);  // empty if it has none; throws likewise
 
 // d sum(y * gradient) / d inputs, in their order, without touching any grad(). An input that y does not
-// depend on gets zeros. Results are float32 (float64 of formats beyond it). The graph of y is consumed, as by backward;
-// with create_graph it stays, and the results can be differentiated again (a gradient penalty); an op on the
-// way without a second derivative throws Unsupported naming itself. Throws ValueError for an input that
-// requires no gradient.
+// depend on gets zeros. Results are float32 (float64 of formats beyond it). The graph of y is consumed, as by
+// backward; with create_graph it stays, and the results can be differentiated again (a gradient penalty); an
+// op on the way without a second derivative throws Unsupported naming itself. Throws ValueError for an input
+// that requires no gradient.
 struct GradientOptions {
   bool create_graph = false;
 };

@@ -35,7 +35,7 @@ enum class StepOutcome : std::uint8_t { applied, skipped_overflow, nothing_to_do
 
 struct StepResult {
   StepOutcome outcome = StepOutcome::nothing_to_do;
-  float scale = 1;          // the scale that produced these gradients
+  float scale = 1;           // the scale that produced these gradients
   double gradient_norm = 0;  // after unscaling, before clipping; 0 if not computed
   int skips_in_a_row = 0;
   int skips_at_floor = 0;  // in a row, the scale being as low as it may be
