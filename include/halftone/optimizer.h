@@ -57,7 +57,7 @@ class Optimizer {
   std::int64_t steps() const { return steps_; }
 
   double lr() const { return lr_; }
-  void set_lr(double lr);  // throws ValueError unless it is finite and not negative
+  void set_lr(double lr);  // throws ValueError unless it is from 0 to 1e30
 
   // Everything an uninterrupted run would have in memory besides the parameters: masters, moments, counts.
   // Tensors are shared: loading assigns into them.
