@@ -24,7 +24,7 @@ struct Rule;  // src/optim/rule.h
 
 // What some parameters have instead of the optimizer's options (PyTorch's parameter groups).
 struct Adjustment {
-  double lr_factor = 1;                               // times lr(), whatever a schedule makes of that; 0 to 1e6
+  double lr_factor = 1;  // times lr(), whatever a schedule makes of that; 0 to 1e6
   std::optional<double> weight_decay = std::nullopt;  // the optimizer's if there is none here
 };
 
