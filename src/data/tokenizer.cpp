@@ -27,9 +27,12 @@ void take_out(std::string_view text, const std::vector<AddedToken>& added, OnTex
   for (const AddedToken& token : added) begins[static_cast<unsigned char>(token.content[0])] = true;
   std::size_t done = 0;
   for (std::size_t i = 0; !added.empty() && i < text.size();) {
+    if (!begins[static_cast<unsigned char>(text[i])]) {
+      ++i;
+      continue;
+    }
     const AddedToken* best = nullptr;
-    const bool may_begin = begins[static_cast<unsigned char>(text[i])];
-    for (const AddedToken& token : may_begin ? std::span(added) : std::span<const AddedToken>())
+    for (const AddedToken& token : added)
       if (text.substr(i).starts_with(token.content) &&
           (best == nullptr || token.content.size() > best->content.size()))
         best = &token;

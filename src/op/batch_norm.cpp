@@ -105,7 +105,7 @@ Tensor forward(Call& call) {
     if (options.training) {
       s = batch_statistics(call.backend, x, options.epsilon);
     } else {
-      const Tensor inverse({x.size(-1)}, is_wide(x) ? float64 : float32);
+      const Tensor inverse({x.size(-1)}, sum_dtype(x.dtype()));
       call.backend.elementwise(kInverse, std::span(&options.running_variance, 1), inverse,
                                std::span(&options.epsilon, 1));
       // A copy: a training step before backward moves the running one.

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <utility>
 
-#include "backend/precision.h"
 #include "halftone/op.h"
 #include "halftone/parallel.h"
 #include "halftone/profile.h"
@@ -51,9 +50,7 @@ std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t classes) {
   return round_up(chunk_count(rows, chunks), kRows);
 }
 
-DType wide(const Tensor& x, const Tensor& weight) {
-  return is_wide(promote(x.dtype(), weight.dtype())) ? float64 : float32;
-}
+DType wide(const Tensor& x, const Tensor& weight) { return sum_dtype(promote(x.dtype(), weight.dtype())); }
 
 // How the gradient of the logits goes into its products: multiplied by `share` and rounded to `dtype`. What
 // comes out is multiplied by `rest`, which makes it the gradient for dy = 1. The share is that of a row, so

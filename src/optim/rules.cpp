@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cassert>
-#include <limits>
 
 #include "backend/precision.h"
 #include "base/join.h"
